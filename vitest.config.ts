@@ -26,7 +26,9 @@ const MEASURED = [
   ...['hostile-guest-memory', 'http-hostile-clients', 'http-hostile-output', 'kept-results', 'mcp-event-loop'].map(
     (name) => `test/security/${name}.test.ts`,
   ),
-  ...['output-cost', 'unread-displays', 'validation-cost'].map((name) => `test/security/${name}.test.ts`),
+  ...['calls-memory', 'output-cost', 'unread-displays', 'validation-cost'].map(
+    (name) => `test/security/${name}.test.ts`,
+  ),
 ];
 
 /** Real MCP clients, which are downloaded first: `npm run test:clients`, and beside the others with --require-all. */
@@ -92,8 +94,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/architecture.test.ts'],
-          testTimeout: 30_000,
-          expect: { poll: { timeout: 10_000 } },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
           retry: LIMITS.retry,
           // Modules of src share no state that matters (test/architecture.test.ts), so files can share a worker: most of the time would go into starting them.
           pool: 'threads',

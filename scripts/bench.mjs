@@ -19,10 +19,13 @@ const measurements = {
   'fifty-at-once': 'process: fifty sessions opened at once',
   http: 'process: a server over HTTP, a hundred clients at once',
   flood: 'process: a gigabyte of output',
+  printing: 'docker, gvisor: 200,000 printed lines, against process',
   growth: 'process: from 1 to 200 sessions',
   docker:
     'docker: pooled first result and calls, against docker run and docker exec; sessions in a row, against Jupyter',
   gvisor: 'gvisor: the same under runsc',
+  network: 'bytes through the tunnel of a session, against a container on a bridge network; small requests',
+  packages: 'a first installation, against uv on the host; the same in a second session',
 };
 
 const help = `Usage: npm run bench -- [options]

@@ -1,34 +1,94 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { buildPackages } from './build-packages.mjs';
 
 export const root = new URL('..', import.meta.url).pathname;
 
-/** Installs the packages of package-lock.json if needed. Plain Node, because no package is installed yet. */
-export function ensureDependencies() {
+const installed = join(root, 'node_modules');
+/** npm's own marker, which it writes at the end of an installation. */
+const marker = join(installed, '.package-lock.json');
+/** Written after it where only what the build needs is installed. */
+const partMark = join(installed, '.hotcell-build-only');
+
+/**
+ * Installs the packages of package-lock.json if needed: all of them, or, with `forBuild`, where there are none yet, what
+ * the build needs. Plain Node, because no package is installed yet.
+ */
+export function ensureDependencies({ forBuild = false } = {}) {
   requireNode();
-  if (isInstalled()) return undefined;
+  if (isInstalled({ forBuild })) return undefined;
   const begin = performance.now();
-  process.stderr.write('- Dependencies …\n');
-  // `npm ci` refuses a lock file without another platform's optional packages, which some registries do not carry.
-  for (const how of [['ci'], ['install', '--no-save']]) {
-    const { status, stderr } = spawnSync('npm', [...how, '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      encoding: 'utf8',
-      shell: process.platform === 'win32',
-    });
-    if (status === 0) return performance.now() - begin;
-    if (how[0] !== 'ci') process.stderr.write(stderr ?? '');
-  }
+  const isPart = forBuild && (!existsSync(installed) || hasPartOnly());
+  process.stderr.write(`- Dependencies: npm downloads about ${isPart ? 40 : 150} MB to node_modules …\n`);
+  if ((isPart && installPart()) || install(root)) return performance.now() - begin;
   process.stderr.write('✗ Dependencies\n  Run:\n    npm install\n');
   process.exit(1);
 }
 
-/** Whether npm's marker, which it writes at the end of an installation, is newer than the lock file. */
-function isInstalled() {
-  const marker = join(root, 'node_modules', '.package-lock.json');
-  return existsSync(marker) && statSync(marker).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+/** Whether everything was installed after the lock file was written; with `forBuild`, what the build needs. */
+function isInstalled({ forBuild }) {
+  return isNewer(marker, join(root, 'package-lock.json')) && (forBuild || !hasPartOnly());
+}
+
+function hasPartOnly() {
+  return isNewer(partMark, marker);
+}
+
+function isNewer(file, other) {
+  return existsSync(file) && (!existsSync(other) || statSync(file).mtimeMs >= statSync(other).mtimeMs);
+}
+
+/** Installs what the build needs beside its place, because npm installs all that is in a lock file, and moves it there. */
+function installPart() {
+  const folder = join(root, '.hotcell', 'build-packages');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const { manifest, lock } = buildPackages(readJson('package.json'), readJson('package-lock.json'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
+  if (existsSync(join(root, '.npmrc'))) copyFileSync(join(root, '.npmrc'), join(folder, '.npmrc'));
+  const isDone = install(folder);
+  if (isDone) {
+    rmSync(installed, { recursive: true, force: true });
+    writeFileSync(join(folder, 'node_modules', '.hotcell-build-only'), '');
+    renameSync(join(folder, 'node_modules'), installed);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return isDone;
+}
+
+/**
+ * Runs npm. The install scripts of packages do not run: they would compile ssh2 and cpu-features for ten seconds, which
+ * the bundle leaves out.
+ */
+function install(folder) {
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // `npm ci` refuses a lock file without another platform's optional packages, which some registries do not carry.
+  for (const how of [['ci'], ['install', '--no-save']]) {
+    const { status, stderr } = spawnSync('npm', [...how, ...options], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
+    });
+    if (status === 0) return true;
+    if (how[0] !== 'ci') process.stderr.write(stderr ?? '');
+  }
+  return false;
+}
+
+function readJson(name) {
+  return JSON.parse(readFileSync(join(root, name), 'utf8'));
 }
 
 function requireNode() {

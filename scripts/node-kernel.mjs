@@ -4,7 +4,7 @@ import { root } from './dependencies.mjs';
 
 const source = join(root, 'guest/node_kernel');
 const target = join(root, 'guest/hotcell_guest/languages');
-const bundles = ['main', 'link', 'syntax'];
+const bundles = ['main', 'link', 'syntax', 'preload'];
 
 /**
  * Bundles the JavaScript kernel into the guest's `languages` package: scripts without dependencies, for Node 18 and

@@ -14,7 +14,7 @@ async function start() {
   const [first] = argv.slice(2);
   // npm takes flags without -- for its own, and passes on their values alone.
   if (first !== undefined && !first.startsWith('-')) throw new Error('Put -- before flags: npm start -- --port 7979');
-  const steps = await prepare();
+  const steps = await prepare({ forBuild: true });
   await build(steps, { types: false });
   const exitCode = await setUpSomething();
   return exitCode === 0 ? hotcell('serve', ...argv.slice(2)) : exitCode;

@@ -4,12 +4,14 @@ import { argv, env, execPath } from 'node:process';
 import { build } from './build.mjs';
 import { root } from './dependencies.mjs';
 import { withoutExtraCertificates } from './extra-certificates.mjs';
+import { fastTemporaryFolder } from './fast-temporary-folder.mjs';
 import { markdownFiles } from './markdown.mjs';
 import { ensurePythonTools } from './python-tools.mjs';
 import { capture, run } from './run.mjs';
 import { prepare } from './steps.mjs';
 import { countResults, nothing, repeatCommands, sum, summaryLine } from './test-results.mjs';
 import { ensureToolsImage } from './tools-image.mjs';
+import { turnAlone } from './turn-alone.mjs';
 
 const help = `Usage: npm test -- [unit|vm|clients] [--require-all] [options of vitest]
 
@@ -25,6 +27,8 @@ const words = argv.slice(2);
 const mode = ['unit', 'vm', 'clients'].find((name) => words[0] === name) ?? 'all';
 const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
 const repeats = [];
+/** Where tests make their folders; undefined for the system's own place. */
+let temporary;
 const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
 
 if (words.includes('--help')) {
@@ -34,6 +38,7 @@ if (words.includes('--help')) {
 }
 
 async function test(steps) {
+  temporary = fastTemporaryFolder();
   const failedSteps = [];
   const attempt = async (work) => {
     try {
@@ -52,6 +57,7 @@ async function test(steps) {
     ...(mode === 'vm' ? [] : await runAllVitest()),
     ...(mode === 'vm' || (mode === 'all' && requireAll) ? [await runInVm(steps)] : []),
   ]);
+  counts.failed -= await turnAlone(repeats, testEnvironment());
   if (repeats.length > 0)
     process.stdout.write(`\nTo repeat what failed:\n${repeats.map((line) => `  ${line}\n`).join('')}\n`);
   if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} of the failures: checks before the tests\n`);
@@ -126,9 +132,7 @@ async function runVitest(projects, { quiet = false } = {}) {
   const { exitCode, output } = await (quiet ? capture : shown)(
     'node_modules/.bin/vitest',
     [...args, ...reporters, ...forVitest],
-    {
-      env: { ...withoutExtraCertificates(env), ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
-    },
+    { env: testEnvironment() },
   );
   if (exitCode !== 0 && quiet) process.stdout.write(output);
   const results = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] };
@@ -136,6 +140,14 @@ async function runVitest(projects, { quiet = false } = {}) {
   repeats.push(...repeatCommands(results, { root, requireAll }));
   // An error outside every test, such as an unhandled rejection, shows only in the exit code.
   return exitCode !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+function testEnvironment() {
+  return {
+    ...withoutExtraCertificates(env),
+    ...(temporary === undefined ? {} : { TMPDIR: temporary }),
+    ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}),
+  };
 }
 
 async function shown(program, args, options) {

@@ -61,6 +61,8 @@ export type {
   SessionFiles,
 } from './main.ts';
 export { openHotcell, openServer } from './main.ts';
+export type { NetworkSetting, Refusal, RefusalReason } from './network/contract.ts';
+export type { RefusedConnections } from './network/refused-connections.ts';
 export type {
   CodeCell,
   Notebook,
@@ -90,3 +92,4 @@ export type {
 export type { InterruptionReason, KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
 export type { Limits } from './sandbox/spec.ts';
 export type { MountRequest } from './sessions/mounts.ts';
+export type { SessionNetworkSetting } from './sessions/session.ts';

@@ -1,7 +1,5 @@
-import type { Broker } from './broker/broker.ts';
 import type { Method } from './broker/method.ts';
-import { METHODS } from './broker/registry.ts';
-import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
+import { loadConfig, networkEnvironment, resolveDataDir, resolveRunDir, secretVariables } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import type { SessionDirectory } from './directory/directory.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
@@ -10,19 +8,29 @@ import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execution.ts';
 import { policyOf } from './execution/policy.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import type { NetworkSetting, RegistryHosts } from './network/contract.ts';
+import type { Reach } from './network/open-socket.ts';
+import { settingList } from './network/session-rules.ts';
+import type { CredentialsInput } from './network/upstreams/upstream.ts';
+import type { Installer } from './packages/installer.ts';
+import { createRegistries, type Registries } from './registries/registries.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type PassedOver } from './sandbox/isolation.ts';
 import { probeDriver } from './sessions/choose-isolation.ts';
 import { createFileRegistry } from './sessions/file-registry.ts';
+import type { SessionPackages } from './sessions/installation.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
-import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
+import { createLiveSessions, type LiveSessions } from './sessions/live-sessions.ts';
+import { createNetworking } from './sessions/networking.ts';
+import type { OpenOptions } from './sessions/open-options.ts';
+import type { LiveSession } from './sessions/open-session.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
 import { type AboutServer, ownFacts } from './sessions/server-facts.ts';
 import type { Session } from './sessions/session.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-export type { OpenOptions } from './sessions/live-sessions.ts';
+export type { OpenOptions } from './sessions/open-options.ts';
 export type { Session } from './sessions/session.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 
@@ -30,13 +38,27 @@ export type { SessionFiles } from './sessions/session-files.ts';
  * Options of one Hotcell. Omitted options come from the environment (`HOTCELL_…`) or the defaults of
  * docs/configuration.md.
  */
-export interface HotcellOptions extends Partial<Config> {
+export interface HotcellOptions extends Partial<Omit<Config, 'network' | 'sessionNetwork' | 'credentials'>> {
+  /** The most that sessions may reach. */
+  readonly network?: NetworkSetting;
+  /** The network of a session that asks for no other. */
+  readonly sessionNetwork?: NetworkSetting;
+  /** Secrets that the host adds to requests of sessions (docs/guides/network.md). */
+  readonly credentials?: CredentialsInput;
   /** Folder for environments and records. */
   readonly dataDir?: string;
   /** Drivers in place of the registered ones, for tests. */
   readonly drivers?: DriverFactories;
-  /** Methods that sandboxes can call, in place of the registered ones, for tests. */
+  /** Methods that all sandboxes can call, besides the registered ones, for tests. */
   readonly methods?: readonly Method[];
+  /** The hosts that the word `registries` means, in place of those that this host's pip, uv, npm and apt use; for tests. */
+  readonly registryHosts?: RegistryHosts;
+  /** The registries that packages are installed from, in place of those of this host; for tests. */
+  readonly registries?: Registries;
+  /** System calls of connections in place of the real ones, for tests. */
+  readonly reach?: Partial<Reach>;
+  /** Clock for the age of locks of packages, and of a server's sessions; for tests. */
+  readonly clock?: Clock;
   /** What `hotcell status` shows of this process, besides its sessions. */
   readonly about?: () => AboutServer;
 }
@@ -74,21 +96,20 @@ export interface HotcellServer extends AsyncDisposable {
 export interface ServerOptions extends HotcellOptions {
   /** Whether to collect metrics. Only a server that exposes them needs them. */
   readonly metrics?: boolean;
-  /** Clock for the age of sessions, for tests. */
-  readonly clock?: Clock;
   /** Log of the caller, in place of one that the options describe. The server closes it. */
   readonly logger?: Logger;
 }
 
 /** Starts a server, as cheaply as a Hotcell: some clients start one only to list its tools. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
-  const { metrics = false, clock = systemClock, logger, ...options } = serverOptions;
+  const { metrics = false, logger, ...options } = serverOptions;
+  const { clock = systemClock } = options;
   // Imported here, because a Hotcell without owners needs neither.
   const [{ createDirectory }, { openTelemetry }] = await Promise.all([
     import('./directory/directory.ts'),
     import('./telemetry/telemetry.ts'),
   ]);
-  const { hotcell, config, dataDir, server, live, policy } = await start(options);
+  const { hotcell, config, dataDir, server, live, policy, packages } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics, logger }).catch(async (error: unknown) => {
     await hotcell.close();
     throw error;
@@ -99,6 +120,7 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
     host: server.host,
     records: server.records,
     standardImage: standardImageTag,
+    packages,
     config,
     clock,
     feed: telemetry.feed,
@@ -124,18 +146,40 @@ interface Started {
   readonly server: Server;
   readonly live: LiveSessions;
   readonly policy: () => ExecutionPolicy;
+  readonly packages: (core: LiveSession) => SessionPackages;
 }
 
 async function start(options: HotcellOptions): Promise<Started> {
-  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, methods = METHODS, about, ...given } = options;
-  const config = loadConfig(given, { dataDir });
+  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, about, ...others } = options;
+  const {
+    methods = [],
+    registries = createRegistries(),
+    clock = systemClock,
+    reach,
+    network,
+    sessionNetwork,
+    credentials,
+    ...given
+  } = others;
+  const { registryHosts = () => registries.hosts(), ...configured } = given;
+  const settings = { ...listed({ network, sessionNetwork }), ...(credentials === undefined ? {} : { credentials }) };
+  const config = loadConfig({ ...configured, ...settings } as Partial<Config>, { dataDir });
   const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
   let countSessions = () => 0; // until there are any
   const server = await becomeServer(folders, createFileRegistry(folders), () => ownFacts(countSessions(), about?.()));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.offered, config.minIsolation);
-  const broker = methods.length === 0 ? undefined : await brokerOf(methods);
-  const live = createLiveSessions(config, server, choose, { declared: drivers.offered, broker });
+  const environment = networkEnvironment();
+  const secrets = secretVariables(config);
+  const networking = createNetworking({ config, environment, secrets, methods, registryHosts, reach });
+  const live = createLiveSessions(config, server, choose, {
+    declared: drivers.offered,
+    networking,
+    packages: {
+      install: (core, { packages, ...how }) => installing(core).install(packages, how),
+      trees: async (core, layers) => (await installer()).trees(core, layers),
+    },
+  });
   countSessions = live.count;
   const probeOne = (name: DriverName) => probeDriver(name, drivers.offered[name]);
   let closing: Promise<void> | undefined;
@@ -156,11 +200,26 @@ async function start(options: HotcellOptions): Promise<Started> {
     return known;
   };
 
+  /** Imported with the first installation. */
+  let opening: Promise<Installer> | undefined;
+  const installer = () => {
+    opening ??= (async () => {
+      const { openInstaller } = await import('./packages/open-installer.ts');
+      return openInstaller({ live, config, policy, environment, reach, registries, server, choose, clock });
+    })();
+    return opening;
+  };
+  const installing = packagesOf(installer);
+
   const hotcell: Hotcell = {
     open: async (wanted = {}) => {
       const core = await live.open(wanted);
       const { createSession } = await import('./sessions/session.ts');
-      return createSession(core, { policy: policy(), recordBytes: config.recordBytes });
+      return createSession(core, {
+        policy: policy(),
+        recordBytes: config.recordBytes,
+        ...(wanted.mayInstall === false ? {} : { packages: installing(core) }),
+      });
     },
     close,
     settled: async () => {
@@ -176,13 +235,22 @@ async function start(options: HotcellOptions): Promise<Started> {
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
-  return { hotcell, config, dataDir, server, live, policy };
+  return { hotcell, config, dataDir, server, live, policy, packages: installing };
 }
 
-/** Imported only if there is a method: a start without any pays nothing for calls. */
-async function brokerOf(methods: readonly Method[]): Promise<Broker> {
-  const { createBroker } = await import('./broker/broker.ts');
-  return createBroker(methods);
+/** The packages of each session. */
+function packagesOf(installer: () => Promise<Installer>): (core: LiveSession) => SessionPackages {
+  return (core) => ({
+    install: async (packages, { signal, onProgress, ...how } = {}) =>
+      (await installer()).install(core, { packages, ...how }, { signal, onProgress }),
+    installations: core.installed.all,
+  });
+}
+
+/** Network settings as the configuration has them. */
+function listed(settings: Readonly<Record<string, NetworkSetting | undefined>>): Partial<Config> {
+  const given = Object.entries(settings).filter(([, setting]) => setting !== undefined);
+  return Object.fromEntries(given.map(([name, setting]) => [name, [...settingList(setting!)]]));
 }
 
 function requireAvailable(probe: Probe): Extract<Probe, { available: true }> {

@@ -11,6 +11,7 @@ const FOLDERS = [
     'sandbox',
     'languages',
     'network',
+    'registries',
     'config',
     'telemetry',
     'guest',
@@ -18,7 +19,7 @@ const FOLDERS = [
     'drivers',
     'execution',
   ],
-  ...['notebooks', 'sessions', 'directory', 'sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
+  ...['notebooks', 'sessions', 'packages', 'directory', 'artifacts', 'mcp', 'http'],
   'main.ts',
   ...['index.ts', 'cli'],
 ];
@@ -33,7 +34,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'lib/program-folders.ts': 'PATH and VIRTUAL_ENV, which decide where programs are looked for',
   'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',
   'cli/run/environment.ts': '--env NAME, which hands on the value that a variable has here',
-  'drivers/installer-variables.ts':
+  'registries/installer-variables.ts':
     'PIP_INDEX_URL, npm_config_registry, http_proxy and their like: where installers find packages',
   'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
 };
@@ -46,6 +47,8 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'lib/own-folder.ts': 'the one maker of folders that are ours',
   'lib/trusted-path.ts': 'makes what is missing below a parent that it has checked',
   'lib/make-folder.ts': 'folders that the caller named for output',
+  'packages/tree/unpack-tree.ts': 'inside a new folder of the store, which makeOwnFolder made',
+  'guest/layers/bound-installer.ts': 'in the folder of layers of this server, which makeOwnFolder made',
   'config/load.ts': 'names the folder of running servers; openRunFolder makes it',
   'telemetry/logger.ts': 'the folder of a log that the user named; the log itself is checked',
   'cli/open-folder.ts': 'folders that the user named for output and folders below them, each in one that is held open',
@@ -57,6 +60,9 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'drivers/process/jail-layout.ts': 'inside a folder that installFolder made',
   'drivers/docker/setup/index.ts': 'inside a temporary folder of makeTemporaryFolder',
   'drivers/docker/setup/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
+  'drivers/docker/container-layers.ts': 'inside a folder of layer-folders.ts',
+  'drivers/layer-folders.ts': 'new folders in one that makeOwnFolder has checked',
+  'guest/layers/bound.ts': 'inside folders of drivers/layer-folders.ts',
 };
 
 /** SECURITY: who starts programs. Each names the folder that they start in: in a stranger's, a program may take its modules and settings from there. */
@@ -64,6 +70,12 @@ const STARTERS_OF_PROGRAMS = ['drivers/process/jail-process.ts', 'lib/run-comman
 const STARTS_PROGRAM = /from '(node:)?child_process'(?<!import type [^\n]*)/;
 /** SECURITY: who looks for a program as a shell does, only to tell the user about it. A sandbox may have placed it there. */
 const TELLERS_OF_PROGRAMS = ['drivers/gvisor/runsc.ts', 'lib/find-program.ts'];
+/** Modules with a line of Python in a string, and why it is no file of guest/bootstrap, where ruff and mypy read it. */
+const WRITERS_OF_PYTHON: Readonly<Record<string, string>> = {
+  'drivers/process/bwrap-arguments.ts': 'one line, with the folder of the guest in it',
+  'packages/builder/open-in-sandbox.ts': 'one line, with the names of variables in it',
+};
+const WRITES_PYTHON = /['"`]\s*(?:import [a-z_, ]+(?:[;'"`]|\\n|\n)|from [\w.]+ import )/;
 /** Of Python: `-m` alone puts the folder that it is started in before its own modules. */
 const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
 
@@ -93,6 +105,8 @@ const NAMERS_OF_PROCESSES: Readonly<Record<string, string>> = {
 /** Modules with state at module level, and why two Hotcells in one process, or two test files in one worker, may share it. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'cli/current-folder.ts': 'the current folder, held open: a process has one',
+  'lib/lookups.ts': 'the lookups that are under way: a process has one pool of threads',
+  'mcp/present/latest-output.ts': 'the last lines of an execution, by the execution: two readers may share them',
   'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
   'lib/program-folders.ts': 'the mount roots that a command of the CLI passes over: a process is one command',
   'lib/mount-table.ts': 'the mounts of the host, prepared: a process has one mount namespace',
@@ -206,6 +220,11 @@ describe('the files of src', () => {
     expect(modules.filter(({ text }) => RUNS_MODULE.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
+  test('have no program of Python in a string, but for a line', () => {
+    const writers = modules.filter(({ text }) => WRITES_PYTHON.test(text)).map(({ path }) => path);
+    expect(writers.sort()).toEqual(Object.keys(WRITERS_OF_PYTHON).sort());
+  });
+
   test('name programs that they run by paths, which are looked for outside of projects', () => {
     const wrong = modules
       .filter(({ path, text }) => !path.startsWith('mcp/') && /\brunCommand\(\s*['"`](?!\/)/.test(text))
@@ -309,7 +328,7 @@ describe('the files of src', () => {
   test('keep no state at module level, but for what all may share', () => {
     const stateful = modules
       .filter(({ text }) =>
-        /^(?:export )?(?:let|var) |^(?:export )?const \w+.* = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<[^;]*>)?\(\)|\[\]);/m.test(
+        /^(?:export )?(?:let|var) |^(?:export )?const \w+.* = (?:new (?:Map|Set|WeakMap|WeakSet)\b.*\(\);|\[\];|create(?!Escaper)\w+\()/m.test(
           text,
         ),
       )

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../src/config/json-schema.ts';
+import { configSchema } from '../src/config/schema.ts';
 import { configurationPage } from './documents/configuration-page.ts';
 import { errorsPage } from './documents/errors-page.ts';
 import { packagesPage } from './documents/packages-page.ts';
@@ -45,6 +46,22 @@ describe('the documents', () => {
     expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
+
+describe('the messages', () => {
+  it('name only options that there are', () => {
+    const advice = sources().flatMap((path) =>
+      [...read(path).matchAll(/\b(?:[Rr]aise|[Ll]ower) `?([a-z]+[A-Z]\w*)/g)].map(([, option]) => `${path}: ${option}`),
+    );
+    expect(advice.length).toBeGreaterThan(5);
+    const options = Object.keys(configSchema.shape);
+    expect(advice.filter((one) => !options.includes(one.split(': ')[1]!))).toEqual([]);
+  });
+});
+
+function sources(): string[] {
+  const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')).map((name) => join('src', name));
+}
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
 function section(text: string, name: string): string {

@@ -91,6 +91,11 @@ def byte_code(code: bytes) -> Dict[str, bytes]:
     return modules
 
 
+def finds_layers() -> bool:
+    """Whether every Python of the image looks for layers of packages, by a file beside its packages."""
+    return any(os.path.exists(folder + "/hotcell-layers.pth") for folder in sys.path if folder.endswith("-packages"))
+
+
 def serve(index: bytes, blob: bytes, code: bytes) -> None:
     """`index` is JSON, path and place in `blob` of each file. `code` is what compile_guest.py made, or empty."""
     sys.meta_path.insert(0, FromMemory(json.loads(index), blob, byte_code(code)))
@@ -98,6 +103,6 @@ def serve(index: bytes, blob: bytes, code: bytes) -> None:
     from hotcell_guest.start import sandbox  # noqa: F401 - what cannot be imported must fail before the line below
 
     uname = os.uname()
-    ready = {"hotcell": 1, "path": os.environ.get("PATH", ""), "machine": uname.machine, "kernel": uname.release}
+    ready = {"hotcell": 1, "path": os.environ.get("PATH", ""), "machine": uname.machine, "kernel": uname.release, "layers": finds_layers()}
     os.write(1, json.dumps(ready).encode() + b"\n")
     main(["sandbox", "--channel", "stdio", *sys.argv[1:]])

@@ -33,7 +33,7 @@ export function describe(error) {
 function propertyText(error, name, otherwise) {
   try {
     const value = error[name];
-    return typeof value === 'string' ? slice(value, 0, 8_192) : otherwise;
+    return typeof value === 'string' ? slice(value, 0, 65_536) : otherwise;
   } catch {
     return otherwise;
   }

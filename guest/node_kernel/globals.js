@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import url from 'node:url';
+import { importFromLayers, requireFromLayers } from './layers.js';
 
 const { execFileSync } = childProcess;
 const { statSync } = fs;
@@ -20,6 +21,7 @@ export function defineGlobals({ importer, display, calls }) {
   const filename = join(folder, 'session.js');
   const define = (name, value) =>
     defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
+  requireFromLayers();
   const require = createRequire(filename);
   const module = {
     exports: {},
@@ -41,7 +43,7 @@ export function defineGlobals({ importer, display, calls }) {
   // For what stands on calls to the host; no program needs it by this name.
   define('__hotcellCalls', calls);
   // Names that rewritten `import` and `import.meta` stand for (syntax.js).
-  define('__hotcellImport', createImport(importer, folder));
+  define('__hotcellImport', createImport(importFromLayers(importer), folder));
   define('__hotcellMeta', {
     url: pathToFileURL(filename).href,
     filename,

@@ -24,7 +24,8 @@ const { drained, cancelled, program } = workerData;
 const socket = new Socket({ fd: PRIVATE_SOCKET_FD, readable: true, writable: true });
 const decode = createDecoder();
 const meter = createMeter();
-const sources = createSources();
+let hasNetwork = process.env.HOTCELL_PROXY !== undefined;
+const sources = createSources(() => hasNetwork);
 const debug = new Session();
 debug.connectToMainThread();
 const questions = createQuestions(debug);
@@ -49,7 +50,14 @@ function receive({ head, body }) {
   if (head.type === 'execute') begin(head, body.toString('utf8'));
   else if (head.type === 'interrupt') interrupt();
   else if (head.type === 'drained') settleDrain(head.turn);
+  else if (head.type === 'environment') changeVariables(head.variables);
   else if (head.type === 'question') answer(head, body.toString('utf8'));
+}
+
+/** Variables of the network, which was opened, changed or closed; null removes one. */
+function changeVariables(variables) {
+  if (variables.HOTCELL_PROXY !== undefined) hasNetwork = variables.HOTCELL_PROXY !== null;
+  parentPort.postMessage({ kind: 'environment', variables });
 }
 
 /** Asked between executions only: nothing of the user's needs to run for it. */
@@ -133,12 +141,19 @@ const fromMain = {
     mendDescriptors();
     questions.defined(added.names);
     const variables = added.names.length === 0 ? {} : { variables: { added: added.names, omitted: added.omitted } };
-    const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read(), ...variables });
+    const finish = (made, message) =>
+      send(
+        {
+          ...{ type: 'finished', outcome: made, ...meter.read(), ...variables },
+          ...(message === undefined ? {} : { message: { bytes: message.length } }),
+        },
+        message,
+      );
     if (outcome.kind !== 'raised') return finish(outcome);
     const raised = { ...sources.raised(outcome), ...syntaxHint(outcome) };
     // The heap is not at its end, so V8 only throws; to the user it is the same.
     if (raised.message === 'Array buffer allocation failed') complain(raised, () => finish({ kind: 'out-of-memory' }));
-    else finish(raised);
+    else finish(raised, sources.longMessage(outcome.message));
   },
   /** An exception that belongs to no execution any more. */
   complaint({ error }) {

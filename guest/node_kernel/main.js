@@ -7,6 +7,7 @@ import { openDisplay } from './display.js';
 import { createEvaluator } from './evaluate.js';
 import { defineGlobals } from './globals.js';
 import { createLink } from './link-to-thread.js';
+import { changeVariables } from './network-variables.js';
 import { installOutput } from './output.js';
 import { guardProcess } from './process-guard.js';
 import { installTimers } from './timers.js';
@@ -25,6 +26,7 @@ setImmediate(() => {
   link.onMessage((message) => {
     if (message.kind === 'execute') evaluator.execute(message);
     else if (message.kind === 'give-up') evaluator.giveUp();
+    else if (message.kind === 'environment') changeVariables(message.variables);
   });
   link.send({ kind: 'up' });
 });

@@ -7,11 +7,13 @@ const MAX_LINE_CHARS = 2_000;
 const MAX_NAME_CHARS = 500;
 const MAX_FRAMES = 40;
 const MAX_MESSAGE_CHARS = 4_096;
+const MAX_WHOLE_MESSAGE_BYTES = 65_536;
 /** Frames of Node itself and of ours. Those of packages stay: they are part of the story. */
 const FOREIGN_FRAME = /^\s+at .*(?:\bnode:|hotcell:|\[eval\])/;
 const FRAME = /^\s+at (?:.*\()?(.*?):(\d+):(\d+)\)?(?: \{|,)?$/;
 
-export function createSources() {
+/** `hasNetwork` tells whether the session has a network now. */
+export function createSources(hasNetwork = () => false) {
   const known = new Map();
   let chars = 0;
   let latest;
@@ -31,6 +33,14 @@ export function createSources() {
       }
       return url;
     },
+    /** A message that does not fit into the head of `finished`: its bytes, cut between two characters. Undefined for a short one. */
+    longMessage(message) {
+      if (message.length <= MAX_MESSAGE_CHARS && weight([message]) <= MAX_MESSAGE_CHARS) return undefined;
+      let bytes = Buffer.from(message);
+      for (let end = MAX_WHOLE_MESSAGE_BYTES; bytes.length > MAX_WHOLE_MESSAGE_BYTES; end -= 1)
+        if ((bytes[end] & 0xc0) !== 0x80) bytes = bytes.subarray(0, end);
+      return bytes;
+    },
     /** The outcome of an exception, from what the main thread could say about it. */
     raised({ name, message, text, place }) {
       const lines = withoutForeignFrames(text.split('\n'));
@@ -41,7 +51,7 @@ export function createSources() {
         name: cut(name, MAX_NAME_CHARS),
         message: cut(message, MAX_MESSAGE_CHARS),
         traceback: bounded(shown.map((line) => cut(line, MAX_LINE_CHARS))),
-        ...hintFor(text),
+        ...hintFor(text, hasNetwork()),
         frames: framesOf(lines),
       };
     },
@@ -78,12 +88,19 @@ export function createSources() {
   }
 }
 
-/** What helps, where that is certain. */
-function hintFor(text) {
+/** Advice, if it is certain. */
+function hintFor(text, hasNetwork) {
+  if (UNREACHED.test(text) && !hasNetwork) return { hint: NO_NETWORK };
   const [, name] = /Cannot find (?:package|module) '((?:@[\w.-]+\/)?[\w-][\w.-]*)'/.exec(text) ?? [];
   if (name === undefined) return {};
-  return { hint: `There is no package ${cut(name, 200)} here: it is looked for in the workspace's node_modules.` };
+  return {
+    hint: `The package ${cut(name, 200)} is not in this sandbox. \`npm install\` adds it if the session may install packages; otherwise put it into node_modules of the workspace.`,
+  };
 }
+
+const UNREACHED = /\b(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|connect (?:ENETUNREACH|EHOSTUNREACH))\b/;
+// As in interpreter/hints.py.
+const NO_NETWORK = 'This session has no network. Copy data in, or open hosts (--network, or set_network if available).';
 
 /** What follows the last frame on its line, as `{` does before an error's own properties, stays. */
 function withoutForeignFrames(lines) {

@@ -76,8 +76,8 @@ class PlayedSandbox:
             self.guest.loop,
             self.guest.channel,
             Workspace(folder.name),
-            lambda *_: None,
-            lambda number, code, _message: self.failures.append((number, code)),
+            reply=lambda *_: None,
+            fail=lambda number, code, _message: self.failures.append((number, code)),
         )
         self.executions.limit(Limits(memory_bytes=1, open_files=1, file_bytes=1, cpus=1), 20)
         starts = mock.patch("hotcell_guest.supervisor.all_kernels.starter_of", lambda _name: self.start)

@@ -26,6 +26,7 @@ _REQUESTS: list[tuple[Head, bytes]] = [
     ({"type": "complete", "cursor": 5, "timeoutMs": 5_000}, b"x.app"),
     ({"type": "variables.list", "timeoutMs": 5_000}, b""),
     ({"type": "file.list", "path": "", "recursive": True, "limit": 10}, b""),
+    ({"type": "layers"}, b""),
 ]
 
 

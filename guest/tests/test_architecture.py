@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 _ROOT = Path(__file__).resolve().parent.parent / "hotcell_guest"
-_FIRST = ("system", "wire", "objects", "display", "interpreter", "answers")
-_PACKAGES = (*_FIRST, "kernels", "languages", "files", "supervisor", "start")
+_FIRST = ("system", "wire", "installer", "objects", "display", "interpreter", "answers")
+_PACKAGES = (*_FIRST, "kernels", "languages", "files", "network", "supervisor", "start")
 _ENTRY = {"__init__.py", "__main__.py"}
 # SECURITY: process 1 outlives the user's code and is trusted by the host. What looks at the user's objects has no place in it.
 _CLOSED_TO_SUPERVISOR = {"objects", "display", "interpreter", "answers"}

@@ -15,6 +15,7 @@ from hotcell_guest.wire.call_socket import VARIABLE
 from hotcell_guest.wire.calling import Call, CallError, call
 from hotcell_guest.wire.channel import WINDOW_BYTES
 from hotcell_guest.wire.frames import Frame, FrameDecoder, Head, encode
+from hotcell_guest.wire.open_calls import OpenCalls
 
 from .test_channel import Guest, Peer, settle
 
@@ -58,7 +59,8 @@ class CallsTest(unittest.TestCase):
         self.peer = self.guest.connected()
         self.peer.read()
         self.pids: list[int] = []
-        self.calls = Calls(self.guest.loop, self.guest.channel, self._execution_of)
+        self.open_calls = OpenCalls()
+        self.calls = Calls(self.guest.loop, self.guest.channel, self.open_calls, self._execution_of)
         self._sequence = 0
 
     def _execution_of(self, pid: int) -> Optional[str]:
@@ -76,7 +78,7 @@ class CallsTest(unittest.TestCase):
     def host_says(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
         """Hands over what the channel would: the supervisor tells apart what is for calls."""
         frame = Frame(head, body, stream, size=24 + len(body))
-        (self.calls.take if stream else self.calls.replied)(frame)
+        (self.open_calls.take if stream else self.open_calls.replied)(frame)
         settle(self.guest.loop)
 
     def sent(self, peer: Optional[Peer] = None) -> list[Frame]:

@@ -59,7 +59,7 @@ class Peer:
     def hello(self, epoch: int, ack: int = 0) -> None:
         self.send({"type": "hello", "protocols": [1], "epoch": epoch}, ack=ack)
 
-    def send(self, head: Head, body: bytes = b"", stream: int = 0, sequence: int = 0, ack: int = 0) -> None:
+    def send(self, head: Head, body: bytes = b"", *, stream: int = 0, sequence: int = 0, ack: int = 0) -> None:
         self.write(encode(Frame(head, body, stream, sequence, ack)))
 
     def write(self, raw: bytes) -> None:

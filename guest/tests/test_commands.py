@@ -178,8 +178,12 @@ class CommandsTest(unittest.TestCase):
             kernel = self.sandbox.started()
             self.sandbox.request("interrupt", execution=f"x-{number + 1}", reason="timed-out")
             self.sandbox.die(kernel, signal.SIGKILL)
-        # The other ends are the test's own.
-        self.assertLessEqual(count() - before, 20)
+        # The other ends are the test's own. On a busy machine the last pipes are closed a moment later.
+        for _ in range(300):
+            if count() - before <= 20:
+                return
+            self.sandbox.let_pass(0.02)
+        self.fail(f"{count() - before} are left")
 
     def test_a_reset_ends_it(self) -> None:
         kernel = self.begin("x-1", 4, stdin=True)

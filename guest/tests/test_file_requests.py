@@ -30,7 +30,7 @@ class LostDownloadTest(unittest.TestCase):
         def reply(number: int, result: Head, body: bytes = b"") -> None:
             self.replies.append(result)
 
-        self.files = FileRequests(self.guest.channel, uploads, folder.name, reply, lambda: None)
+        self.files = FileRequests(self.guest.channel, uploads, folder.name, reply, changed=lambda: None)
 
     def test_it_waits_for_the_next_channel_and_keeps_no_more_than_a_window(self) -> None:
         peer = self.guest.connected()

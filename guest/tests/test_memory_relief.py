@@ -101,6 +101,29 @@ class MemoryReliefTest(unittest.TestCase):
         self.sandbox.let_pass(0.3)
         self.assertGreaterEqual(sum(child.poll() is None for child in crowd), 1)
 
+    def test_memory_of_a_process_that_dies_is_awaited_also_when_it_seems_to_hold_nothing(self) -> None:
+        large, small = (mock.Mock(pid=pid, started=1, state="R", place=str(pid)) for pid in (101, 102))
+        living, held, now = [large, small], {"101": 80, "102": 10}, mock.Mock(return_value=0.0)
+        with (
+            mock.patch(f"{_RELIEF}.processes.others_in_sandbox", lambda: living),
+            mock.patch(f"{_RELIEF}.processes.may_be_ended", return_value=True),
+            mock.patch(f"{_RELIEF}.proportional_bytes", lambda place: held[place]),
+            mock.patch(f"{_RELIEF}.time.monotonic", now),
+            mock.patch(f"{_RELIEF}.processes.kill") as kill,
+        ):
+
+            def ended_at(seconds: float) -> list[int]:
+                now.return_value = seconds
+                self.sandbox.executions._memory._end_largest_processes(1)
+                return [call.args[0] for call in kill.call_args_list]
+
+            self.assertEqual(ended_at(0.0), [101])
+            held["101"] = 0
+            self.assertEqual(ended_at(0.5), [101])
+            living.remove(large)
+            self.assertEqual(ended_at(0.55), [101])
+            self.assertEqual(ended_at(0.7), [101, 102])
+
     def test_executions_that_follow_each_other_fast_do_not_put_it_off(self) -> None:
         with mock.patch(f"{_RELIEF}.sandbox_memory_bytes", return_value=0) as looks:
             for number in range(12):

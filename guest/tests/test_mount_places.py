@@ -7,6 +7,7 @@ import tempfile
 import traceback
 import unittest
 from typing import Any, Callable
+from unittest import mock
 
 from hotcell_guest.start.jail import map_identity
 from hotcell_guest.start.mount_places import bind_at, enter_root, make_root, open_folder
@@ -103,6 +104,31 @@ class MountPlacesTest(unittest.TestCase):
             except OSError:
                 return
             raise AssertionError("the root is open")
+
+        self._in_namespaces(work)
+
+    def test_an_entry_that_is_removed_while_the_root_is_made_is_left_out(self) -> None:
+        gone = [self._path("outside", name) for name in ("before", "folder", "file")]
+        mount, lstat = linux.mount, os.lstat
+        os.mkdir(gone[0])
+        os.mkdir(gone[1])
+        open(gone[2], "w").close()
+
+        def removing_lstat(path: str) -> os.stat_result:
+            if path == gone[0]:
+                os.rmdir(path)
+            return lstat(path)
+
+        def removing_mount(source: Any, *more: Any, **options: Any) -> None:
+            if source in gone:
+                (os.rmdir if source == gone[1] else os.unlink)(source)
+            mount(source, *more, **options)
+
+        def work() -> None:
+            new, left_out = self._path("root"), (self._path("outside", "hidden"),)
+            with mock.patch.object(linux, "mount", removing_mount), mock.patch.object(os, "lstat", removing_lstat):
+                make_root(new, [], left_out)
+            assert os.listdir(new + self._path("outside")) == []
 
         self._in_namespaces(work)
 

@@ -19,6 +19,6 @@ class Process1(unittest.TestCase):
             command = [sys.executable, "-B", "-m", "tests.process_1", workspace]
             done = subprocess.run(command, cwd=_GUEST, check=True, capture_output=True, text=True, timeout=60)
         seen = json.loads(done.stdout)
-        self.assertEqual(seen["endings"], ["ok", "raised", "ok", "answered", "answered", "answered"])
+        self.assertEqual(seen["endings"], ["ok", "raised", "ok", "answered", "answered", "answered", "answered"])
         self.assertIn("hotcell_guest.supervisor.questions", seen["loaded"])
         self.assertEqual([name for name in seen["loaded"] if name.split(".")[1] in _USERS_SIDE], [])

@@ -156,6 +156,13 @@ class Bounds(unittest.TestCase):
         self.assertIn({"file": NAME, "line": 2, "function": "<module>", "own": True}, frames)
         self.assertLessEqual(len(outcome("def f(): f()\nf()")["frames"]), 40)
 
+    def test_an_exception_that_a_library_raises_again_is_shown_once(self) -> None:
+        library = "def get():\n    try:\n        raise KeyError('a')\n    except KeyError as error:\n        raise {} from error"
+        for again, shown in (("KeyError('a')", 1), ("KeyError('b')", 2), ("ValueError('a')", 2)):
+            source = f"exec(compile({library.format(again)!r}, {json.__file__!r}, 'exec'))\nget()"
+            text = "\n".join(outcome(source)["traceback"])
+            self.assertEqual(text.count("Traceback"), shown, text)
+
 
 class Hints(unittest.TestCase):
     def hint(self, source: str) -> str:
@@ -176,8 +183,17 @@ class Hints(unittest.TestCase):
                     self.assertIn("`hotcell setup process`", hint_for(raised) or "")
         self.assertNotIn("hotcell setup", self.hint("import streamlit"))
 
+    def test_modules_that_no_known_package_has(self) -> None:
+        """To install that very name would be wrong for a file of the user, and a stranger may have published it."""
+        for allowed, how in ((True, "`%pip install NAME`"), (False, "docs/guides/packages.md")):
+            with mock.patch("hotcell_guest.interpreter.hints.may_install", return_value=allowed):
+                hint = self.hint("import my_own_helpers")
+            self.assertIn("If it is a file of yours, put it into the workspace first.", hint)
+            self.assertIn(how, hint)
+            self.assertNotIn("install my_own_helpers", hint)
+
     def test_modules_that_a_standard_package_replaces(self) -> None:
-        self.assertIn("Use pypdf, which is here.", self.hint("import pdfplumber"))
+        self.assertIn("Use pypdf instead.", self.hint("import pdfplumber"))
         self.assertIn("docs/guides/packages.md", self.hint("import streamlit"))
 
     def test_packages_that_report_a_missing_one_themselves(self) -> None:
@@ -193,6 +209,18 @@ class Hints(unittest.TestCase):
         self.assertIn("no network", self.hint(failed.format("'npm install left-pad'")))
         self.assertEqual("", self.hint(failed.format("['make', 'install']")))
         self.assertEqual("", self.hint(failed.format("['pip', 'list']")))
+        self.assertIn("not in this sandbox", self.hint("import subprocess\nsubprocess.run('nosuchprogram', shell=True, check=True)"))
+
+    def test_network(self) -> None:
+        unresolved = "import socket\nraise socket.gaierror(-3, 'Temporary failure in name resolution')"
+        wrapped = "import urllib.error, socket\nraise urllib.error.URLError(socket.gaierror(-2, 'Name or service not known'))"
+        chained = "import socket\ntry:\n    raise socket.gaierror(-2, '')\nexcept OSError as error:\n    raise {}('a library') from error"
+        for source in (unresolved, wrapped, chained.format("ValueError"), chained.format("OSError")):
+            self.assertIn("This session has no network", self.hint(source))
+            with mock.patch.dict(os.environ, {"HOTCELL_PROXY": "127.0.0.1:40001"}):
+                self.assertIn("http://127.0.0.1:40001 (HTTPS_PROXY)", self.hint(source))
+        self.assertIn("do not allow that host", self.hint("raise OSError('Tunnel connection failed: 403 Forbidden')"))
+        self.assertEqual("", self.hint("raise OSError('Tunnel connection failed: 502 Bad Gateway')"))
 
     def test_names(self) -> None:
         self.assertEqual("Did you mean 'total'?", self.hint("total = 1\ntotl"))
@@ -200,6 +228,16 @@ class Hints(unittest.TestCase):
         self.assertEqual("Did you forget `import numpy as np`?", self.hint("np.zeros(1)"))
         self.assertEqual("Did you mean 'width'?", self.hint("def f(width): return widht\nf(1)"))
         self.assertEqual("", self.hint("zzzzqqqq"))
+        for name in ("_12", "Out[3]", "__"):
+            self.assertIn("`_` is the last one", self.hint(name))
+        self.assertEqual("A magic begins with %: `%pwd`.", self.hint("pwd"))
+
+    def test_shell_commands_without_an_exclamation_mark(self) -> None:
+        self.assertEqual("A shell command begins with !: `!pip install x`.", self.hint("pip install x"))
+        self.assertEqual("A shell command begins with !: `!ls -la data`.", self.hint("ls -la data"))
+        self.assertEqual("", self.hint("x = = 1"))
+        self.assertEqual("", self.hint("cat = = 1"))
+
         if sys.version_info >= (3, 10):
             self.assertEqual("Did you forget `import math`?", self.hint("math.pi"))
 

@@ -33,7 +33,9 @@ class _Frames:
 def test_frames_are_numbered_and_carry_what_they_acknowledge() -> None:
     frames = _Frames()
     first, second = frames.add("stdout", b"a"), frames.add("finished")
-    decoded = list(FrameDecoder().feed(bytes(frames.sent.ready(first, 7)) + bytes(frames.sent.ready(second, 8))))
+    for sent, ack in ((first, 7), (second, 8)):
+        frames.sent.make_ready(sent, ack)
+    decoded = list(FrameDecoder().feed(bytes(first.front) + first.body + bytes(second.front) + second.body))
     assert [(frame.sequence, frame.ack, frame.body) for frame in decoded] == [(1, 7, b"a"), (2, 8, b"")]
 
 

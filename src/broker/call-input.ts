@@ -1,18 +1,26 @@
 import { type Deferred, deferred } from '../lib/deferred.ts';
-import { ownBytes } from '../lib/own-bytes.ts';
+import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 
 /** The input of one call: frames in, an iterable out. */
 export interface CallInput extends AsyncIterable<Buffer> {
-  /** Adds bytes. Resolves when they are read, or never will be. */
+  /** Adds bytes. Resolves when they are read, or never will be; all bytes that are read together share one promise. */
   push(bytes: Buffer): Promise<void> | undefined;
   end(): void;
-  /** Ends the call: a reader rejects, and bytes that nobody reads are dropped. */
+  /** Ends the call: a reader rejects, and unread bytes are dropped. */
   fail(error: Error): void;
 }
 
-/** `onRead` is called with the size of each piece that is not held any more, because it was read or dropped. */
+/**
+ * `onRead` is called with the number of bytes that are not held any more, because they were read or dropped. SECURITY: a
+ * program chooses the size of its pieces, so the memory is bounded by their bytes, and not by their number.
+ */
 export function createCallInput(onRead: (bytes: number) => void): CallInput {
-  const pieces: { readonly bytes: Buffer; readonly read: () => void }[] = [];
+  const gathered = createGatheredBytes();
+  /** Resolved when all that is gathered has been read. */
+  let unread: Deferred<void> | undefined;
+  /** Pieces that are being read, and the promise of their senders. */
+  let pieces: Buffer[] = [];
+  let reading: Deferred<void> | undefined;
   let isOver = false;
   let failure: Error | undefined;
   let arrival: Deferred<void> | undefined;
@@ -22,14 +30,24 @@ export function createCallInput(onRead: (bytes: number) => void): CallInput {
     arrival = undefined;
   }
 
+  function nextPiece(): Buffer | undefined {
+    if (pieces.length === 0) {
+      pieces = gathered.take();
+      reading = unread;
+      unread = undefined;
+    }
+    const piece = pieces.shift();
+    if (piece !== undefined) onRead(piece.length);
+    if (pieces.length === 0) reading?.resolve();
+    return piece;
+  }
+
   async function* read(): AsyncGenerator<Buffer> {
     for (;;) {
       if (failure !== undefined) throw failure;
-      const piece = pieces.shift();
-      if (piece !== undefined) {
-        piece.read();
-        yield piece.bytes;
-      } else if (isOver) return;
+      const piece = nextPiece();
+      if (piece !== undefined) yield piece;
+      else if (isOver) return;
       else {
         arrival ??= deferred<void>();
         await arrival.promise;
@@ -40,14 +58,10 @@ export function createCallInput(onRead: (bytes: number) => void): CallInput {
   return {
     push(bytes) {
       if (bytes.length === 0) return undefined;
-      const { promise, resolve } = deferred<void>();
-      const read = () => {
-        onRead(bytes.length);
-        resolve();
-      };
-      pieces.push({ bytes: ownBytes(bytes), read });
+      unread ??= deferred<void>();
+      gathered.push(bytes);
       wake();
-      return promise;
+      return unread.promise;
     },
     end() {
       isOver = true;
@@ -55,7 +69,7 @@ export function createCallInput(onRead: (bytes: number) => void): CallInput {
     },
     fail(error) {
       failure ??= error;
-      for (const piece of pieces.splice(0)) piece.read();
+      while (nextPiece() !== undefined);
       wake();
     },
     [Symbol.asyncIterator]: read,

@@ -4,22 +4,44 @@ import { CallError, type Exchange, type MethodLimits } from './method.ts';
 const PIECE_BYTES = 65_536;
 
 /** The output side of one call. */
-export interface CallOutput extends Pick<Exchange, 'write' | 'end' | 'result'> {
+export interface CallOutput extends Pick<Exchange, 'write' | 'writeNow' | 'untilReady' | 'end' | 'result'> {
   sentBytes(): number;
   hasResult(): boolean;
 }
 
-/** Sends within the method's limit. Frames of one kind are sent in the order of the calls. */
-export function createCallOutput(call: Pick<GuestCall, 'send'>, { outputBytes }: MethodLimits): CallOutput {
+/** Memory for bytes that wait: see CallSurroundings. */
+export interface OutputMemory {
+  hold(bytes: number): boolean;
+  letGo(bytes: number): void;
+}
+
+/**
+ * Sends within the method's limit. Frames of one kind are sent in the order of the calls. SECURITY: bytes wait here for
+ * as long as the caller reads nothing, so they count as arguments do.
+ */
+export function createCallOutput(
+  call: Pick<GuestCall, 'send' | 'sendNow' | 'untilReady'>,
+  { outputBytes }: MethodLimits,
+  { hold, letGo }: OutputMemory,
+): CallOutput {
   let sent = 0;
   let isEnded = false;
   let hasResult = false;
   let last: Promise<unknown> = Promise.resolve();
+  /** Number of calls of `send` that are not done. */
+  let waiting = 0;
 
   function send(type: 'chunk' | 'result', bytes: Uint8Array, isEnd: boolean): Promise<void> {
     sent += bytes.length;
     if (sent > outputBytes) throw new CallError('too-large', `the call returns more than ${outputBytes} bytes`);
-    const sending = last.then(() => sendPieces(type, bytes, isEnd));
+    if (!hold(bytes.length)) throw new CallError('too-many', 'the unread output of your calls takes too much memory');
+    waiting += 1;
+    const sending = last
+      .then(() => sendPieces(type, bytes, isEnd))
+      .finally(() => {
+        waiting -= 1;
+        letGo(bytes.length);
+      });
     last = sending.catch(() => {});
     return sending;
   }
@@ -37,6 +59,14 @@ export function createCallOutput(call: Pick<GuestCall, 'send'>, { outputBytes }:
       if (isEnded) throw new CallError('failed', 'the output of the call has ended');
       if (bytes.length > 0) await send('chunk', bytes, false);
     },
+    writeNow(bytes) {
+      if (isEnded) throw new CallError('failed', 'the output of the call has ended');
+      if (waiting > 0 || bytes.length > PIECE_BYTES || sent + bytes.length > outputBytes) return false;
+      if (!call.sendNow({ type: 'chunk', end: false }, bytes)) return false;
+      sent += bytes.length;
+      return true;
+    },
+    untilReady: () => (waiting > 0 ? last.then(() => {}) : call.untilReady()),
     async end() {
       if (isEnded) return;
       isEnded = true;

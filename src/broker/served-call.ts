@@ -10,7 +10,7 @@ import { createCallInput } from './call-input.ts';
 import { createCallOutput } from './call-output.ts';
 import { CallError, type Caller, type Method } from './method.ts';
 
-/** What is known about a call when it has ended, for the audit log and the counters. */
+/** The facts about a call that has ended, for the audit log and the counters. */
 export interface CallRecord {
   readonly method: string;
   readonly execution: string | null;
@@ -26,11 +26,11 @@ export interface CallSurroundings {
   readonly method: Method;
   readonly caller: Caller;
   readonly running: RunningExecution | undefined;
-  /** Waits for a place among the calls that the server serves at once. */
+  /** Waits for a place among the calls that the server serves at once. Not called for a method that takes none. */
   place(signal: AbortSignal): Promise<Release>;
-  /** Reserves memory for so many bytes of the argument or unread input; false if there is none left. Undone by `ended`. */
+  /** Reserves memory for so many bytes of the argument, unread input or unsent output; false if there is none left. Undone by `ended`. */
   hold(bytes: number): boolean;
-  /** Undoes a part of that earlier. */
+  /** Undoes a part of that earlier. Does nothing after `ended`. */
   letGo(bytes: number): void;
   /** Called once, when the call has its reply or needs none. */
   ended(record: CallRecord): void;
@@ -48,7 +48,7 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
   const { signal } = stop;
   const argument = createCallArgument(method, around.hold);
   const input = createCallInput(around.letGo);
-  const output = createCallOutput(call, method.limits);
+  const output = createCallOutput(call, method.limits, around);
   let facts: CallRecord['facts'] = {};
   let receivedBytes = 0;
   let streamedBytes = 0;
@@ -83,15 +83,15 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
     });
   }
 
-  /** The work of the method, in a place. The place is free when the method has really ended, whatever the call did. */
+  /** The work of the method, in a place if it takes one. The place is free when the method has really ended, whatever the call did. */
   async function work(value: unknown): Promise<unknown> {
-    const release = await around.place(signal);
+    const release = method.takesPlace ? await around.place(signal) : undefined;
     try {
       signal.throwIfAborted();
-      const { write, end: endOutput, result } = output;
-      return await method.serve(value, { caller, signal, input, write, end: endOutput, result });
+      const { sentBytes: _, hasResult: __, ...writing } = output;
+      return await method.serve(value, { caller, signal, input, ...writing });
     } finally {
-      release();
+      release?.();
     }
   }
 

@@ -24,6 +24,8 @@ export const DATA_PARTS: Readonly<Record<string, PartKind>> = {
   covers: { purpose: 'empty files that cover others in sandboxes', entries: /^(1|making-[0-9a-f]{20})$/ },
   audit: { purpose: 'the audit log', entries: /^audit(\.\d+)?\.jsonl(\.lock[\w.-]*)?$/ },
   logs: { purpose: 'logs of executions', entries: /^[0-9a-f]{12}$/ },
+  packages: { purpose: 'installed packages', entries: /^([0-9a-f]{32}|tools|bases)$/ },
+  layers: { purpose: 'packages that sandboxes see', entries: /^([0-9a-f]{12}|kept)$/ },
   history: { purpose: 'history of the REPL', entries: /^[\w+-]+\.jsonl(\.\d+)?$/ },
   persistent: { purpose: 'records of persistent sessions', entries: /^s-[0-9a-f]+\.[0-9a-f]+\.json(\.new)?$/ },
   tokens: { purpose: 'hashes of tokens', entries: /^t-[0-9a-f]{20}\.(json|used)(\.new)?$/ },

@@ -1,3 +1,5 @@
+import { hideToken } from './hide-token.ts';
 import { runCli } from './program.ts';
 
+hideToken();
 await runCli(process.argv);

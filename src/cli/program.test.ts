@@ -36,6 +36,11 @@ it('names the actual time limit of a run', () => {
   );
 });
 
+it('says what -e means, which is code to some and a variable to others', async () => {
+  const run = createProgram('run').parseAsync(['run', '-e', 'x'], { from: 'user' });
+  await expect(run).rejects.toMatchObject({ code: 'invalid_argument', remedy: expect.stringMatching(/-c .*--env/) });
+});
+
 function pathOf(command: Command): string {
   return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim();
 }

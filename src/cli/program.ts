@@ -8,6 +8,7 @@ import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { installCommand } from './commands/install.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { packagesCommand } from './commands/packages.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -54,6 +55,7 @@ const COMMANDS: Readonly<Record<string, () => Command>> = {
   install: installCommand,
   token: tokenCommand,
   sessions: sessionsCommand,
+  packages: packagesCommand,
   config: configCommand,
   doctor: doctorCommand,
   setup: setupCommand,

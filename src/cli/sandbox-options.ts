@@ -19,6 +19,16 @@ export function sandboxOptions(command: Command, timeLimit: string): Command {
       'mount a folder of this machine, read-only without :rw; repeatable',
       collect,
     )
+    .option(
+      '--network <rule>',
+      'what the sandbox may reach: registries, all, host, *.host, host:port, !rule; repeatable (default: none)',
+      collect,
+    )
+    .option(
+      '--service <name>',
+      'a service of the configuration (forwards, credentials) that the sandbox may use; repeatable',
+      collect,
+    )
     .option('--image <name>', `container image to run in (${driversWith('images', DRIVERS).join(', ')})`);
 }
 

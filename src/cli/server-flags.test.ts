@@ -10,12 +10,18 @@ function parsed(kind: 'serve' | 'mcp', ...args: string[]): ServerFlags {
 }
 
 describe('the flags of a server', () => {
-  it('are all options of the schema, but for secrets and recipes, under names of their own', () => {
+  it('are all options of the schema, but for secrets and objects, under names of their own', () => {
     const flags = optionFlags('serve');
     const without = Object.keys(configSchema.shape).filter((name) => flags.every(({ option }) => option !== name));
-    expect(without).toEqual(['recipes', 'linkSecret']);
+    expect(without).toEqual(['recipes', 'forwards', 'credentials', 'linkSecret']);
     expect(new Set(flags.map(({ name }) => name)).size).toBe(flags.length);
     expect(optionFlags('mcp').map(({ name }) => name)).not.toContain('--port');
+  });
+
+  it('have a help that says what their value is', () => {
+    const help = addServerFlags(new Command(), 'serve').helpInformation();
+    expect(help).not.toContain('[object');
+    expect(help).toContain('--network <rule>');
   });
 
   it.each([
@@ -25,7 +31,18 @@ describe('the flags of a server', () => {
     ['logBytes', '--log-size'],
     ['maxSessions', '--max-sessions'],
     ['allowedHosts', '--allowed-host'],
+    ['packageBytesPerOwner', '--package-size-per-owner'],
   ] as const)('name %s as people type it: %s', (option, name) => expect(flagName(option)).toBe(name));
+
+  it('open the network of sessions with their ceiling, unless they say otherwise', () => {
+    const given = (...args: string[]) => optionsFromFlags('mcp', parsed('mcp', ...args));
+    expect(given('--network', 'a.example')).toEqual({ network: ['a.example'], sessionNetwork: ['a.example'] });
+    expect(given('--network', 'all', '--session-network', 'none')).toEqual({
+      network: ['all'],
+      sessionNetwork: ['none'],
+    });
+    expect(() => given('--network', 'a b')).toThrow(/^--network: network rule "a\?b"/);
+  });
 
   it('set the options, with units, and lists by repetition', () => {
     const flags = parsed(

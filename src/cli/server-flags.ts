@@ -4,6 +4,7 @@ import { flagName, type OptionFlag, optionFlags } from '../config/flags.ts';
 import { parseOptions } from '../config/parse-options.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { refuseLoopbackRules } from '../network/loopback-rules.ts';
 import { namedFilePath, namedFolderPath } from './named-path.ts';
 import { durationMs, sizeBytes } from './run/options.ts';
 
@@ -16,9 +17,11 @@ export function addServerFlags(command: Command, kind: 'serve' | 'mcp'): Command
   return command;
 }
 
-function commanderOption({ name, kind, path, choices, description, group, byDefault, bare }: OptionFlag): Option {
+function commanderOption(flag: OptionFlag): Option {
+  const { name, kind, path, choices, description, group, byDefault, bare } = flag;
   const isList = kind === 'list';
   const value =
+    flag.value ??
     path ??
     { text: 'text', number: 'number', size: 'size', duration: 'time', choice: 'name', list: 'name', names: 'names' }[
       kind
@@ -67,7 +70,10 @@ function withUnit(value: number, units: readonly (readonly [string, number])[]):
 
 /** The options that flags set. Throws `invalid_argument`, which names the flag. */
 export function optionsFromFlags(kind: 'serve' | 'mcp', flags: ServerFlags): Partial<Config> {
-  return Object.assign({}, ...givenFlags(kind, flags).map(({ options }) => options)) as Partial<Config>;
+  const given = Object.assign({}, ...givenFlags(kind, flags).map(({ options }) => options)) as Partial<Config>;
+  if (given.network !== undefined) refuseLoopbackRules(given.network);
+  // Who opens the network on the command line means the sessions, not only what they may ask for.
+  return given.network === undefined ? given : { sessionNetwork: given.network, ...given };
 }
 
 /** The flags that were given, as arguments for `hotcell mcp`: checked, and with absolute paths. */

@@ -1,5 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { environmentName } from './environment.ts';
+import { flagName } from './flags.ts';
 import type { Config } from './schema.ts';
 
 type NumberOption = 'maxTimeoutMs' | 'maxMemoryBytes' | 'maxCpus' | 'maxProcesses' | 'sessionMaxAgeMs';
@@ -16,6 +16,6 @@ export function requireAtMost(
   const most = Math.floor((config[option] / perUnit) * 1000) / 1000;
   if (asked === undefined || asked <= most) return;
   throw new HotcellError('invalid_argument', `${name}: ${asked} is more than ${most}, the limit of this server`, {
-    remedy: `Ask for ${most} at most. The operator of the server can raise the limit with ${environmentName(option)}.`,
+    remedy: `Ask for ${most} at most. The operator of the server can raise the limit with ${flagName(option)}.`,
   });
 }

@@ -12,6 +12,8 @@ export interface OptionFlag {
   /** `--max-memory`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'size' | 'duration' | 'choice' | 'list' | 'names';
+  /** The word for its value in the help, if the kind is not enough. */
+  readonly value?: string;
   /** Whether the value is a path of this machine. */
   readonly path?: PathKind;
   readonly choices?: readonly string[];
@@ -22,13 +24,16 @@ export interface OptionFlag {
   readonly byDefault?: unknown;
 }
 
-/** Options without a flag. SECURITY: every user of a machine can read the command lines of others, so no secret is a flag. */
-const WITHOUT_FLAG: ReadonlySet<OptionName> = new Set(['linkSecret', 'recipes']);
+/**
+ * Options without a flag: objects, which belong into a file, and secrets. SECURITY: every user of a machine can read the
+ * command lines of others.
+ */
+const WITHOUT_FLAG: ReadonlySet<OptionName> = new Set(['linkSecret', 'recipes', 'forwards', 'credentials']);
 
 /** Options that only `hotcell serve` uses. */
 const OF_HTTP: ReadonlySet<OptionName> = new Set([
   ...(['host', 'port', 'allowedHosts', 'tokens', 'metricsAccess', 'publicUrl', 'allowedImages'] as const),
-  ...(['maxSessionsPerOwner', 'maxMemoryBytesPerOwner'] as const),
+  ...(['maxSessionsPerOwner', 'maxMemoryBytesPerOwner', 'maxConnectionsPerOwner'] as const),
 ]);
 
 /** Flags whose name is not that of the option: those that other commands have already, and `-size` where it would mislead. */
@@ -37,7 +42,20 @@ const NAMES: Readonly<Partial<Record<OptionName, string>>> = {
   maxMemoryBytes: '--max-memory',
   maxMemoryBytesPerOwner: '--max-memory-per-owner',
   maxUploadBytes: '--max-upload',
+  maxSentBytes: '--max-sent',
+  maxReceivedBytes: '--max-received',
   linkMs: '--link-lifetime',
+  builderMemoryBytes: '--builder-memory',
+  packageBytesPerOwner: '--package-size-per-owner',
+};
+
+/** What the help calls a value, where the kind of the option does not say it. */
+const VALUES: Readonly<Partial<Record<OptionName, string>>> = {
+  network: 'rule',
+  sessionNetwork: 'rule',
+  image: 'name',
+  host: 'address',
+  publicUrl: 'url',
 };
 
 const PATHS: Readonly<Partial<Record<OptionName, PathKind>>> = {
@@ -72,6 +90,7 @@ function flagOf(option: OptionName): OptionFlag {
   return {
     ...{ option, name: flagName(option), kind: kindOf(option), group },
     description: description.replaceAll('`', ''),
+    ...(VALUES[option] === undefined ? {} : { value: VALUES[option] }),
     ...(path === undefined ? {} : { path }),
     ...(BARE[option] === undefined ? {} : { bare: BARE[option] }),
     ...(inner instanceof z.ZodEnum ? { choices: inner.options as string[] } : {}),

@@ -115,6 +115,28 @@ export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): stri
   return env.HOTCELL_TOKEN || undefined;
 }
 
+/** The variables that secrets of credentials are read from. */
+export function secretVariables(
+  { credentials }: Pick<Config, 'credentials'>,
+  env: NodeJS.ProcessEnv = process.env,
+): Record<string, string | undefined> {
+  const names = Object.values(credentials).flatMap(({ secret }) => ('env' in secret ? [secret.env] : []));
+  return Object.fromEntries(names.map((name) => [name, env[name]]));
+}
+
+/** How the host itself reaches the network: its proxies, and files with the certificates that it trusts. */
+export function networkEnvironment(env: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'];
+  const all = [...names, ...names.map((name) => name.toLowerCase()), 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'];
+  return Object.fromEntries(all.map((name) => [name, env[name]]));
+}
+
+/** The user that this process runs as, and the one who started it with sudo, for a server that serves both. */
+export function servingUser(env: NodeJS.ProcessEnv = process.env): { uid: number | undefined; sudoUid?: number } {
+  const uid = process.geteuid?.();
+  return uid === 0 && /^\d+$/.test(env.SUDO_UID ?? '') ? { uid, sudoUid: Number(env.SUDO_UID) } : { uid };
+}
+
 /** The data folder: environments, built programs, records of sessions. */
 export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HOTCELL_HOME) return resolve(env.HOTCELL_HOME);

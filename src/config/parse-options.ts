@@ -10,7 +10,14 @@ export function parseOptions<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), { remedy });
+  const issue = parsed.error.issues[0]!;
+  throw new HotcellError('invalid_argument', complaint(issue, options, nameOf), { remedy: ownRemedy(issue) ?? remedy });
+}
+
+/** The remedy of an option whose check knows a better one than the page of all options. */
+function ownRemedy(issue: z.core.$ZodIssue): string | undefined {
+  const remedy = issue.code === 'custom' ? issue.params?.remedy : undefined;
+  return typeof remedy === 'string' ? remedy : undefined;
 }
 
 interface Wording {

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { recipeSchema } from '../languages/recipe.ts';
+import { credentialsSchema, forwardsSchema } from '../network/upstreams/upstream.ts';
+import { DEFAULT_LIMITS as NETWORK_LIMITS } from '../network/usage.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';
-import { DAY_MS, imageName, MiB, wholeNumber } from './option-types.ts';
+import { DAY_MS, imageName, MiB, networkRules, wholeNumber } from './option-types.ts';
 
 const MOST_CPUS = 1024;
 const MOST_PROCESSES = 1_000_000;
@@ -120,6 +122,75 @@ export const configSchema = z.object({
       .default([])
       .describe('Host paths that are never copied, in addition to the built-in list'),
   }),
+  ...grouped('Network', {
+    network: networkRules
+      .default(['none'])
+      .describe(
+        'Ceiling: the most that any session may reach: `none`, or a list of rules (`registries`, `all`, `host`, `*.host`, `host:port`; with `!` a rule denies). Only a rule that names a host exactly opens a private address: docs/guides/network.md',
+      )
+      .meta({ allowed: 'a list of rules' }),
+    sessionNetwork: networkRules
+      .default(['none'])
+      .describe(
+        'Network of new sessions, within the ceiling. If only the flag `--network` is given, the same as the ceiling',
+      )
+      .meta({ allowed: 'a list of rules' }),
+    networkAsk: z
+      .enum(['never', 'local', 'always'])
+      .default('never')
+      .describe(
+        'Whether tools may ask the user, in clients that can show a form, to allow a session more than the ceiling: `local`, over stdio; `always`, over HTTP too, where the holder of a token decides for itself. The user cannot open private addresses, nor what the ceiling denies with `!`',
+      ),
+    forwards: forwardsSchema
+      .default({})
+      .describe(
+        'TCP servers by name, such as `{"db": "postgres.internal:5432"}`. A session that may use one reaches it on its own loopback: docs/guides/network.md. JSON in the environment',
+      )
+      .meta({ allowed: 'names with `host:port`' }),
+    credentials: credentialsSchema
+      .default({})
+      .describe(
+        'HTTP servers by name, each with a URL and the place of its secret on the host (`env`, `file`, `command`). The host adds the secret to requests, so no sandbox ever has it: docs/guides/network.md. JSON in the environment',
+      )
+      .meta({ allowed: 'names with `url` and `secret`' }),
+    maxConnections: wholeNumber(1, 256)
+      .default(NETWORK_LIMITS.connections)
+      .describe('Network connections of one session at a time'),
+    maxConnectionsPerOwner: wholeNumber(1, 100_000)
+      .default(512)
+      .describe('Network connections of all sessions of one owner at a time'),
+    maxSentBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+      .default(NETWORK_LIMITS.sentBytes)
+      .describe('Bytes that one session may send to servers in total'),
+    maxReceivedBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+      .default(NETWORK_LIMITS.receivedBytes)
+      .describe('Bytes that one session may receive from servers in total'),
+    connectionIdleMs: wholeNumber(100, DAY_MS)
+      .default(NETWORK_LIMITS.idleMs)
+      .describe('Idle timeout of a network connection'),
+  }),
+  ...grouped('Packages', {
+    installTimeoutMs: wholeNumber(1000, DAY_MS)
+      .default(600_000)
+      .describe('Timeout of one step of an installation of packages: resolving, or fetching and building'),
+    builderMemoryBytes: wholeNumber(256 * MiB, Number.MAX_SAFE_INTEGER)
+      .default(4096 * MiB)
+      .describe('Memory of the sandbox in which packages are fetched and built, including its files'),
+    layerBytes: wholeNumber(MiB, Number.MAX_SAFE_INTEGER)
+      .default(1024 * MiB)
+      .describe('Maximum size of the packages of one installation'),
+    layerFiles: wholeNumber(100, 500_000)
+      .default(200_000)
+      .describe('Maximum number of files and folders of the packages of one installation'),
+    packageBytesPerOwner: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+      .default(4096 * MiB)
+      .describe(
+        'Size of the installed packages that are kept for one owner, for the next session that asks for them; sessions cannot use more at a time',
+      ),
+    packageBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+      .default(16_384 * MiB)
+      .describe('Size of the installed packages that are kept for all owners. Those used least recently are removed'),
+  }),
   ...grouped('Executions', {
     timeoutMs: z.coerce.number().int().min(1).max(DAY_MS).default(60_000).describe('Default timeout of an execution'),
     backgroundAfterMs: wholeNumber(100, DAY_MS)
@@ -145,7 +216,7 @@ export const configSchema = z.object({
       .max(DAY_MS)
       .default(DAY_MS / 24)
       .describe(
-        'How long calls that wait for somebody else, such as a model, may pause the timeout of one execution in total. CPU time counts meanwhile. Without effect so far: Hotcell offers no such call yet',
+        'Total time for which the timeout of one execution may be paused, while calls of its programs wait for work on the host, such as an installation of packages. CPU time still counts',
       ),
     maxCodeBytes: z.coerce
       .number()
@@ -184,7 +255,9 @@ export const configSchema = z.object({
       .describe('Maximum size of the log of one execution, which holds output that a result omits'),
     replyChars: wholeNumber(1000, 100_000)
       .default(16_000)
-      .describe('Characters of each text (stdout, stderr, a value) in the reply of a tool; the log has the rest'),
+      .describe(
+        'Characters of each text (stdout, stderr, a value, the message of an exception) in the reply of a tool; the log has the rest',
+      ),
     recordBytes: z.coerce
       .number()
       .int()
@@ -264,7 +337,9 @@ export const configSchema = z.object({
     tokens: z
       .enum(['auto', 'always'])
       .default('auto')
-      .describe('When clients need a token: `auto`, if other machines can reach the server; `always`, in any case'),
+      .describe(
+        'When clients need a token: `auto`, all if other machines can reach the server, else (on Linux) those of other users; `always`, all in any case',
+      ),
     metricsAccess: z
       .enum(['auto', 'owner', 'anyone', 'nobody'])
       .default('auto')

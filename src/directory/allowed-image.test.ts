@@ -35,7 +35,7 @@ test.each([
   'evil.io/analysis',
 ])('a token does not open %s, and the error has a remedy', (image) => {
   expect(() => allowedImage('t-0', { image }, rules([], 'analysis'))).toThrow(
-    expect.objectContaining({ code: 'image_denied', remedy: expect.stringContaining('HOTCELL_ALLOWED_IMAGES') }),
+    expect.objectContaining({ code: 'image_denied', remedy: expect.stringContaining('--allowed-image') }),
   );
 });
 

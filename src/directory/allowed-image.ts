@@ -33,6 +33,6 @@ export function allowedImage(
   }
   throw new HotcellError('image_denied', `image: ${image} is not an allowed image on this server`, {
     remedy:
-      'Omit image to use the image of the server. The operator of the server can allow others with HOTCELL_ALLOWED_IMAGES.',
+      'Omit image to use the image of the server. The operator of the server can allow others with --allowed-image.',
   });
 }

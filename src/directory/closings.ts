@@ -25,7 +25,7 @@ export interface ClosingsOptions {
 
 const CLOSED_REASONS: Readonly<Record<ClosingReason, string>> = {
   asked: 'was closed',
-  idle: 'was closed because nobody had used it for a while',
+  idle: 'was closed because it had not been used for a while',
   age: 'was closed because it had reached its maximum age',
   shutdown: 'was closed with the server',
   left: 'lives on without this server',

@@ -1,11 +1,12 @@
 import type { Config } from '../config/schema.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import type { ExecutionPolicy } from '../execution/execution.ts';
-import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Host } from '../sandbox/host.ts';
+import type { SessionPackages } from '../sessions/installation.ts';
 import { whyDue } from '../sessions/lifetime.ts';
 import type { LiveSessions } from '../sessions/live-sessions.ts';
+import type { LiveSession } from '../sessions/open-session.ts';
 import type { PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
 import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -14,7 +15,9 @@ import { createClosings } from './closings.ts';
 import { createExecutionQuota } from './execution-quota.ts';
 import { createKeptTotal } from './kept-total.ts';
 import { createLeftSessions } from './left-sessions.ts';
+import { packagesInstalled } from './managed-packages.ts';
 import { type DirectorySession, manageSession } from './managed-session.ts';
+import { emitNetwork } from './network-events.ts';
 import type { CheckedRequest } from './open-request.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
@@ -23,6 +26,7 @@ import { createReaper } from './reaper.ts';
 import { createRoster } from './roster.ts';
 import type { CallOptions, SessionDirectory } from './session-directory.ts';
 import { createSessionEvents } from './session-events.ts';
+import { factsOf } from './session-facts.ts';
 import { createSessionLookup } from './session-lookup.ts';
 import { shuttingDownError } from './shutting-down.ts';
 
@@ -40,6 +44,8 @@ export interface DirectoryOptions {
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly records: PersistentRecords;
   readonly standardImage: () => string;
+  /** The packages of a session. */
+  readonly packages: (core: LiveSession) => SessionPackages;
   readonly config: Config;
   readonly clock: Clock;
   readonly feed: Pick<Feed, 'emit'>;
@@ -77,6 +83,13 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
           placeToStart: (signal) => openings.place(owner, signal),
           mayHoldAhead: (held, memoryBytes) => openings.mayHoldAhead(owner, held, memoryBytes),
           persistence: persistence.planOf(entry, request, record),
+          networkCeiling: owner.network,
+          networkGranted: request.networkGranted,
+          allowedServices: owner.services,
+          mayInstall: owner.mayInstall,
+          onInstalled: (core, done) => feed.emit(packagesInstalled({ ...factsOf(core, owner), via: 'program' }, done)),
+          onUnreadable: (service, why) => logger.error('a secret cannot be read', { service, why }),
+          onNetwork: emitNetwork(feed, { owner: owner.id, session: uniqueId }),
           onCall: ({ execution, ...call }) => {
             const whose = { owner: owner.id, session: uniqueId, ...(execution === null ? {} : { execution }) };
             feed.emit({ ...call, ...whose, event: 'call-ended' });
@@ -115,7 +128,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   function manage(
     entry: Entry,
     { idleMs, maxAgeMs }: CheckedRequest,
-    core: SessionCore,
+    core: LiveSession,
     record: PersistentRecord | undefined,
   ): DirectorySession {
     const { id, name, owner, activity } = entry;
@@ -126,6 +139,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       keptShare: keptTotal.of(owner.id),
       admit: (held) => executions.admit(owner, held),
       close: () => closings.close(entry, 'asked'),
+      packages: options.packages(core),
     });
   }
 

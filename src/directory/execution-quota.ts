@@ -1,5 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { Slots } from '../execution/held-slot.ts';
+import type { ExecutionSlots } from '../execution/held-slot.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
@@ -10,7 +10,7 @@ import { LOCAL_OWNER, type Owner } from './owner.ts';
  */
 export interface ExecutionQuota {
   /** The execution slots of the server, for the sessions of one owner. */
-  slotsOf(owner: Owner): Slots;
+  slotsOf(owner: Owner): ExecutionSlots;
   /**
    * Admits one more execution, or throws `too_many_executions`. It holds `held`, its code or command, in memory until
    * the returned function ends it.

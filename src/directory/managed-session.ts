@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { HotcellError } from '../errors/hotcell-error.ts';
+import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { CommandOptions } from '../execution/command.ts';
 import type { ExecutionOptions, ExecutionPolicy } from '../execution/execution.ts';
 import type { SessionCore } from '../execution/session-core.ts';
 import type { SessionState } from '../execution/session-state.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { NetworkSetting } from '../network/contract.ts';
+import { settingList } from '../network/session-rules.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
+import type { SessionPackages } from '../sessions/installation.ts';
 import { expiresAt, type Lifetime } from '../sessions/lifetime.ts';
 import { createSession, type Session } from '../sessions/session.ts';
 import type { Feed } from '../telemetry/feed.ts';
@@ -14,6 +17,7 @@ import type { Activity } from './activity.ts';
 import { createKeptRuns, type RunWatcher } from './kept-runs.ts';
 import type { KeptShare } from './kept-total.ts';
 import type { ManagedCommand, ManagedExecution } from './managed-execution.ts';
+import { managePackages } from './managed-packages.ts';
 import type { Owner } from './owner.ts';
 import { admitRuns, emitRuns } from './run-observers.ts';
 import { factsOf } from './session-facts.ts';
@@ -46,7 +50,15 @@ export interface ManagedSession {
   execution(id: string): ManagedExecution | undefined;
   /** The executions that can be found by id, oldest first. */
   executions(): readonly ManagedExecution[];
-  /** Reports every execution from now on, whoever asks for it. */
+  /**
+   * Changes the network of the session. `granted`: what a person allowed it beyond the owner's ceiling. SECURITY: set
+   * where the person was asked, never by a client.
+   */
+  setNetwork(
+    setting: NetworkSetting,
+    options?: { readonly via?: string; readonly granted?: readonly string[] },
+  ): Promise<void>;
+  /** Reports every execution from now on, of all callers. */
   watch(watcher: RunWatcher): Disposable;
 }
 
@@ -67,6 +79,7 @@ export interface ManagedOptions {
   /** Counts one more execution of the owner, or throws; the returned function ends it. */
   readonly admit: (held: unknown) => () => void;
   readonly close: () => Promise<void>;
+  readonly packages: SessionPackages;
 }
 
 /** A managed session as the directory sees it. */
@@ -92,7 +105,10 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
   activity.touch(); // the idle timeout starts now, not at the request
   const { timeoutMs, recordBytes } = config;
   const observers = [emitRuns(feed, facts, { timeoutMs, limits: core.spec.limits }), admitRuns(options.admit)];
-  const { files, ...session } = createSession(core, { policy, recordBytes, observers });
+  const { files, ...session } = createSession(core, {
+    ...{ policy, recordBytes, observers },
+    packages: managePackages(options.packages, { owner, facts, feed }),
+  });
   const runs = createKeptRuns({
     run: session.run,
     limits: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
@@ -109,6 +125,21 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
     maxAgeMs: options.maxAgeMs,
   });
 
+  async function setNetwork(
+    setting: NetworkSetting,
+    { via, granted }: { readonly via?: string; readonly granted?: readonly string[] } = {},
+  ): Promise<void> {
+    try {
+      await core.network.set(setting, { granted });
+    } catch (thrown) {
+      const { code } = toHotcellError(thrown);
+      feed.emit({ event: 'refused', owner: owner.id, session: core.uniqueId, refusal: code, ...viaOf(via) });
+      throw thrown;
+    }
+    const policy = { network: settingList(setting), ...(granted === undefined ? {} : { granted }) };
+    feed.emit({ ...facts, event: 'network-changed', policy, ...viaOf(via) });
+  }
+
   async function end(reason: InterruptionReason): Promise<void> {
     core.retire();
     await Promise.race([runs.end(reason), sleep(EXPIRY_MS, undefined, { ref: false })]);
@@ -121,8 +152,10 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
     owner: owner.id,
     openedAt: new Date(openedAt),
     isPersistent: core.spec.persistent !== undefined,
+    setNetwork,
     session: {
       ...session,
+      network: { ...session.network, set: (setting) => setNetwork(setting) },
       files: watchFiles(files, {
         uploadBytes: owner.quotas.uploadBytes,
         onFile: (file) => feed.emit({ ...facts, ...file }),
@@ -154,6 +187,10 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
       return core.close();
     },
   };
+}
+
+function viaOf(via: string | undefined): { via?: string } {
+  return via === undefined ? {} : { via };
 }
 
 function tooOld(id: string): HotcellError {

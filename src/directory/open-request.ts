@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { parseOptions } from '../config/parse-options.ts';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { NetworkSetting } from '../network/contract.ts';
 import type { IsolationRequest } from '../sandbox/isolation.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import { environmentVariables } from '../sessions/environment-variables.ts';
@@ -20,6 +21,12 @@ export interface OpenRequest {
   readonly idleMs?: number;
   readonly maxAgeMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Network of the session, at most the owner's. */
+  readonly network?: NetworkSetting;
+  /** Names of the operator's services that the session may use; by default all that its owner may. */
+  readonly services?: readonly string[];
+  /** Rules that a person allowed this session beyond that. SECURITY: set where the person was asked, never by a client. */
+  readonly networkGranted?: readonly string[];
   /**
    * Whether the session survives the server, so that a later one takes it over. Drivers without persistence refuse it.
    */

@@ -1,9 +1,9 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
+import type { LiveSession } from '../sessions/open-session.ts';
 import type { PersistentRecord } from '../sessions/persistent-records.ts';
 import type { HeldAhead } from '../sessions/pool-stock.ts';
 import { type Activity, createActivity } from './activity.ts';
@@ -59,12 +59,12 @@ export interface OpeningsOptions {
   /** Name of the image that is used when a request names none. */
   readonly standardImage: () => string;
   /** Opens the session in the library. */
-  readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<SessionCore>;
+  readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<LiveSession>;
   /** Called with the open session; returns it as the directory manages it. */
   readonly onOpened: (
     entry: Entry,
     request: CheckedRequest,
-    core: SessionCore,
+    core: LiveSession,
     record?: PersistentRecord,
   ) => DirectorySession;
   /** The sandboxes made ahead that count as sessions of an owner, until they are dropped. */

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import type { Config } from '../config/schema.ts';
+import type { NetworkSetting } from '../network/contract.ts';
 import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
 
 /** The owner of sessions: `local` for the user who started the process (stdio), otherwise the id of a token. */
@@ -12,6 +13,12 @@ export interface Owner {
    * anonymous callers together.
    */
   readonly isAnonymous?: boolean;
+  /** The most that the owner's sessions may reach, in place of what the configuration says (`network`). */
+  readonly network?: NetworkSetting;
+  /** Whether the owner may install packages; yes if absent. */
+  readonly mayInstall?: boolean;
+  /** Names of the operator's services that the owner's sessions may use; all if absent. */
+  readonly services?: readonly string[];
 }
 
 /** Id of the user who started the process. No other owner has it. */
@@ -33,10 +40,24 @@ export type QuotaOptions = Pick<
   'maxSessions' | 'maxSessionsPerOwner' | 'maxMemoryBytesPerOwner' | 'maxPendingExecutions' | 'maxUploadBytes'
 >;
 
+/** Rights that a token grants its holder besides quotas, in place of the configuration. */
+export type TokenGrants = Pick<Owner, 'network' | 'services' | 'mayInstall'>;
+
 /** The holder of a token. */
-export function tokenOwner(id: string, config: QuotaOptions, quotas: Partial<OwnerQuotas> = {}): Owner {
+export function tokenOwner(
+  id: string,
+  config: QuotaOptions,
+  quotas: Partial<OwnerQuotas> = {},
+  grants: TokenGrants = {},
+): Owner {
   const memoryBytes = config.maxMemoryBytesPerOwner ?? shareOfMemory(hostMemoryBytes());
-  return { id, quotas: { ...quotasOf(config, config.maxSessionsPerOwner, memoryBytes), ...quotas } };
+  return {
+    id,
+    quotas: { ...quotasOf(config, config.maxSessionsPerOwner, memoryBytes), ...quotas },
+    services: [],
+    mayInstall: false,
+    ...grants,
+  };
 }
 
 /** The user who started the server. The machine is theirs, so only the limits of the whole server hold. */
@@ -44,10 +65,18 @@ export function localOwner(config: QuotaOptions): Owner {
   return { id: LOCAL_OWNER, quotas: quotasOf(config, config.maxSessions, Number.POSITIVE_INFINITY) };
 }
 
-/** The caller of a loopback server without tokens. All programs of the machine are together one owner. */
+/**
+ * The caller of a loopback server without tokens. All programs of the machine are together one owner, so that it has no
+ * services: a secret of the operator would be everybody's.
+ */
 export function anonymousOwner(config: QuotaOptions): Owner {
   const memoryBytes = config.maxMemoryBytesPerOwner ?? Number.POSITIVE_INFINITY;
-  return { id: 'anonymous', quotas: quotasOf(config, config.maxSessions, memoryBytes), isAnonymous: true };
+  return {
+    id: 'anonymous',
+    quotas: quotasOf(config, config.maxSessions, memoryBytes),
+    services: [],
+    isAnonymous: true,
+  };
 }
 
 function quotasOf(config: QuotaOptions, sessions: number, memoryBytes: number): OwnerQuotas {

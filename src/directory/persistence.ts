@@ -1,5 +1,6 @@
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { isSandboxGone } from '../guest/live-sandbox.ts';
+import { settingList } from '../network/session-rules.ts';
 import type { Host } from '../sandbox/host.ts';
 import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistencePlan } from '../sessions/persistence-plan.ts';
@@ -99,7 +100,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       const facts = { uniqueId, id, name, owner: owner.id, openedAt: record?.openedAt ?? askedAt, idleMs, maxAgeMs };
       return {
         alone: { interruptAfterMs: INTERRUPT_ALONE_MS, endAfterMs: idleMs },
-        keep: (spec, driver, registered) => records.write({ ...facts, spec, driver, registered }),
+        keep: (spec, driver, { network, ...kept }) =>
+          records.write({ ...facts, ...kept, spec, driver, network: settingList(network) }),
         ...(record === undefined ? {} : { resume: record }),
       };
     },

@@ -55,7 +55,7 @@ export function requireMemory(
     `${wanted} MiB of memory requested, but only ${left} of your ${all} MiB are left`,
     {
       remedy:
-        'Close a session, or ask for less memory. The operator of the server can raise the limit with HOTCELL_MAX_MEMORY_BYTES_PER_OWNER.',
+        'Close a session, or ask for less memory. The operator of the server can raise the limit with --max-memory-per-owner.',
     },
   );
 }

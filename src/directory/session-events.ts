@@ -1,5 +1,6 @@
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { SessionCore } from '../execution/session-core.ts';
+import { isNone, settingList } from '../network/session-rules.ts';
 import type { ClosingReason, Feed } from '../telemetry/feed.ts';
 import type { CheckedRequest } from './open-request.ts';
 import type { Entry } from './openings.ts';
@@ -38,9 +39,10 @@ export function createSessionEvents(feed: Pick<Feed, 'emit'>): SessionEvents {
 }
 
 /** SECURITY: names of environment variables, never their values, which may be secrets. */
-function policyOf({ spec: { limits, mounts, image, environment } }: SessionCore): Record<string, unknown> {
+function policyOf({ spec: { limits, mounts, image, environment }, network }: SessionCore): Record<string, unknown> {
   return {
     limits,
+    ...(isNone(network.setting()) ? {} : { network: settingList(network.setting()) }),
     ...(mounts.length === 0 ? {} : { mounts: mounts.map(({ identity: _, ...mount }) => mount) }),
     ...(image === undefined ? {} : { image }),
     ...(Object.keys(environment).length === 0 ? {} : { environment: Object.keys(environment) }),

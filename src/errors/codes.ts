@@ -57,6 +57,12 @@ export const ERROR_CODES = {
     retry: 'never',
     means: 'you may not open a session with that container image',
   },
+  network_denied: {
+    httpStatus: 403,
+    exitCode: 77,
+    retry: 'never',
+    means: 'the requested network is more than the operator allows',
+  },
   session_not_found: {
     httpStatus: 404,
     exitCode: 66,
@@ -119,6 +125,31 @@ export const ERROR_CODES = {
     exitCode: 69,
     retry: 'never',
     means: 'a required package is not installed in the sandbox',
+  },
+  install_denied: {
+    httpStatus: 403,
+    exitCode: 77,
+    retry: 'never',
+    means: 'you may not install packages',
+  },
+  packages_conflict: {
+    httpStatus: 422,
+    exitCode: 65,
+    retry: 'never',
+    means: 'the requested packages do not exist, or cannot be installed together',
+  },
+  install_failed: {
+    httpStatus: 502,
+    exitCode: 69,
+    retry: 'later',
+    means: 'packages could not be fetched or built',
+  },
+  package_refused: {
+    httpStatus: 422,
+    exitCode: 65,
+    retry: 'never',
+    means:
+      'a package contains a file that is not allowed in a sandbox: a link that leads out of it, a device or a setuid program',
   },
   driver_unavailable: {
     httpStatus: 503,

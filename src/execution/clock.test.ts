@@ -83,6 +83,39 @@ describe('the timeout of an execution', () => {
     expect(onLimit).toHaveBeenCalledTimes(1);
   });
 
+  test('counts the CPU time of an execution that waits for a slot', async () => {
+    let cpu = 0;
+    const slot = { giveBack: () => {}, takeAgain: () => new Promise<void>(() => {}) };
+    const { onLimit, clock } = started({ timeoutMs: 2_500, maxPausedMs: 60_000, slot, cpuMs: async () => cpu });
+    const resume = clock.pause();
+    await vi.advanceTimersByTimeAsync(10);
+    void resume();
+    for (let second = 0; second < 4; second += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      cpu += 1_000;
+    }
+    expect(onLimit).toHaveBeenCalledTimes(1);
+  });
+
+  test('asks for the CPU time once a second, however often it is paused while an answer is late', async () => {
+    const asked: (() => void)[] = [];
+    const cpuMs = () => new Promise<number>((resolve) => asked.push(() => resolve(0)));
+    const { clock } = started({ timeoutMs: 1_000, maxPausedMs: 600_000, cpuMs });
+    let resume = clock.pause();
+    for (let round = 0; round < 20; round += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      const resumed = resume();
+      const next = clock.pause();
+      for (const answer of asked.splice(0)) answer();
+      await resumed;
+      resume = next;
+    }
+    await vi.advanceTimersByTimeAsync(0);
+    asked.length = 0;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(asked.length).toBeLessThanOrEqual(1);
+  });
+
   test('goes on where the guest does not tell its CPU time', async () => {
     const { onLimit, clock } = started({
       timeoutMs: 100,

@@ -1,7 +1,7 @@
 import type { HeldSlot } from './held-slot.ts';
 
 /**
- * The clock of one execution: its timeout, which calls to somebody else pause, and an absolute limit, which nothing
+ * The clock of one execution: its timeout, which calls that wait for the host pause, and an absolute limit, which nothing
  * pauses. While it is paused the execution has no slot, and the CPU time that it uses anyway counts against its timeout.
  */
 export interface ExecutionClock {
@@ -46,10 +46,13 @@ export function createExecutionClock(options: ClockOptions): ExecutionClock {
   let timer: NodeJS.Timeout | undefined;
   let absolute: NodeJS.Timeout | undefined;
   let cpuTimer: NodeJS.Timeout | undefined;
+  /** The number of the current watch; the answer to an earlier one continues nothing. */
+  let watch = 0;
 
   function run(): void {
     if (isStopped) return;
-    clearTimeout(timer);
+    for (const each of [timer, cpuTimer]) clearTimeout(each);
+    watch += 1;
     runningSince = performance.now();
     timer = setTimeout(() => reach(timeoutMs), Math.max(0, leftMs));
   }
@@ -77,15 +80,18 @@ export function createExecutionClock(options: ClockOptions): ExecutionClock {
     if (leftMs <= 0) reach(timeoutMs);
   }
 
+  /** Looks at the CPU time while the clock stands, also while the execution waits for a slot to go on. */
   function watchCpu(): void {
+    clearTimeout(cpuTimer);
+    watch += 1;
+    const mine = watch;
     cpuTimer = setTimeout(
-      () => void charge(false).then(() => (pauses > 0 && !isStopped ? watchCpu() : undefined)),
+      () => void charge(false).then(() => (mine === watch && !isStopped ? watchCpu() : undefined)),
       CPU_EVERY_MS,
     );
   }
 
   async function resume(): Promise<void> {
-    clearTimeout(cpuTimer);
     const charged = charge(false);
     await slot.takeAgain();
     await charged;
@@ -93,7 +99,6 @@ export function createExecutionClock(options: ClockOptions): ExecutionClock {
     // Another call may have begun meanwhile.
     if (pauses === 0) return run();
     slot.giveBack();
-    watchCpu();
   }
 
   return {

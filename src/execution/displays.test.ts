@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { threadMs } from '../../test/support/thread-time.ts';
 import { createDisplayTable, type DisplayTable } from './displays.ts';
 
 const LIMIT_BYTES = 10_000;
@@ -54,10 +55,10 @@ test.each([
 ])('updates are cheap beside a thousand displays %s', (_what, id) => {
   const table = createDisplayTable(1_000_000);
   for (let count = 0; count < 1000; count += 1) show(table, 'x', { id: id(count) });
-  const begin = performance.now();
+  const begin = threadMs();
   // With a linear search, each update would take a millisecond.
   for (let count = 0; count < 10_000; count += 1) show(table, 'y', { id: id(count), update: true });
-  expect(performance.now() - begin).toBeLessThan(2_000);
+  expect(threadMs() - begin).toBeLessThan(2_000);
   expect(texts(table)).toEqual(Array(1000).fill(['y']));
 });
 

@@ -2,6 +2,7 @@ import type { GuestConnection } from '../guest/connection.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { cpuReply } from '../guest/messages.ts';
 import { kernelOf } from '../languages/table.ts';
+import type { RefusedConnections } from '../network/refused-connections.ts';
 import { checkRun } from './check-run.ts';
 import { createExecutionClock, type ExecutionClock } from './clock.ts';
 import { type Collector, createCollector, type OutputLimits } from './collect.ts';
@@ -118,6 +119,7 @@ async function runIn(
     () => readers.isListening(),
   );
   began(collector);
+  const refusals = session.network.watchRefusals();
   let isKept = false;
   const over = live.during(run.executionId, {
     onGap: (bytes) => collector.addGap(bytes),
@@ -141,6 +143,7 @@ async function runIn(
       ...(end.kind === 'finished'
         ? finishedParts(end.end, run, { limits, memoryKilled, elapsedMs })
         : await lostParts(end, run, { live, limits, durationMs: elapsedMs })),
+      ...networkPart(refusals.end()),
       ...restartedPart(around.restarted ?? (end.kind === 'finished' ? end.end.restarted : undefined)),
       isolation: session.isolationOf(live),
     };
@@ -148,6 +151,7 @@ async function runIn(
     return result;
   } finally {
     over();
+    refusals.end();
     if (!isKept) await collector.discard();
   }
 }
@@ -156,6 +160,10 @@ async function runIn(
 async function cpuMsOf(connection: GuestConnection, execution: string): Promise<number> {
   const { result } = await connection.request({ type: 'cpu', execution }, cpuReply);
   return result.cpuMs;
+}
+
+function networkPart(network: RefusedConnections | undefined): { network?: RefusedConnections } {
+  return network === undefined ? {} : { network };
 }
 
 function restartedPart(reason: string | undefined): { restarted?: string } {

@@ -11,14 +11,14 @@ export interface ReleasableSlot extends HeldSlot {
 }
 
 /** Execution slots of a whole server. */
-export interface Slots {
+export interface ExecutionSlots {
   /** Takes a free slot synchronously, so that a call in a quiet server costs no promise. */
   tryTake(): (() => void) | undefined;
   take(signal: AbortSignal): Promise<() => void>;
 }
 
 /** `release` is that of the slot that the execution has; undefined where slots are not counted. */
-export function holdSlot(slots: Slots | undefined, release: (() => void) | undefined): ReleasableSlot {
+export function holdSlot(slots: ExecutionSlots | undefined, release: (() => void) | undefined): ReleasableSlot {
   const over = new AbortController();
   let held = release;
 

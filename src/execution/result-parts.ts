@@ -7,7 +7,7 @@ import { type KernelRun, outcomeOf, type RunEnd } from './run.ts';
 
 export type EndParts = Omit<
   ExecutionResult,
-  'executionId' | 'language' | 'isolation' | 'restarted' | keyof ReturnType<Collector['parts']>
+  'executionId' | 'language' | 'isolation' | 'restarted' | 'network' | keyof ReturnType<Collector['parts']>
 >;
 
 /** The parts of a result that the guest reported. */

@@ -1,3 +1,4 @@
+import type { RefusedConnections } from '../network/refused-connections.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { KernelState, Outcome } from '../sandbox/outcome.ts';
 
@@ -37,6 +38,8 @@ export interface ExecutionResult {
   readonly files: KernelState;
   /** Why this execution began without the session's variables: the sandbox or kernel of the previous one was lost. */
   readonly restarted?: string;
+  /** Connections that the network policy refused while the code ran. Absent if there are none. */
+  readonly network?: RefusedConnections;
   readonly isolation: Isolation;
 }
 

@@ -29,6 +29,12 @@ function coreWith(
     passedOver: [],
     first: first.live,
     reopen,
+    network: {
+      setting: () => 'none',
+      services: () => [],
+      set: async () => {},
+      watchRefusals: () => ({ end: () => undefined }),
+    },
     onClosed: () => {},
     ...options,
   });

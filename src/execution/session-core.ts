@@ -1,14 +1,18 @@
 import { rm } from 'node:fs/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { AddedLayer } from '../guest/layers/add.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { either } from '../lib/abort.ts';
 import { deferred } from '../lib/deferred.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
+import type { NetworkSetting } from '../network/contract.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { createCurrentSandbox } from './current-sandbox.ts';
-import { type HeldSlot, holdSlot, type ReleasableSlot, type Slots } from './held-slot.ts';
+import { type ExecutionSlots, type HeldSlot, holdSlot, type ReleasableSlot } from './held-slot.ts';
 import { createLanes, type Lane, type Turn } from './lanes.ts';
+import type { NetworkControl, SetNetworkOptions } from './network-control.ts';
+import { createSessionLayers } from './session-layers.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
 /**
@@ -39,6 +43,12 @@ export interface SessionCore {
   /** Runs streaming `work`, which counts as use while it is being read. */
   stream<T>(work: (live: LiveSandbox) => AsyncIterable<T>): AsyncIterable<T>;
   isolationOf(live: LiveSandbox): Isolation;
+  readonly network: CoreNetwork;
+  /**
+   * Adds a tree of packages (`guest/layers/add.ts`), one after the other. A sandbox that replaces a lost one gets all
+   * trees again, in order, so each must exist as long as the session is open.
+   */
+  addLayer(tree: string): Promise<AddedLayer>;
   /** Refuses new work from now on; running work goes on until `close`. */
   retire(): void;
   /**
@@ -48,6 +58,13 @@ export interface SessionCore {
   close(): Promise<void>;
   /** Closes the session here and leaves its sandbox running for a later server. */
   leave(): Promise<void>;
+  /** Resolves when the session is over here, however it ended. Never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** The network of a session that is open. */
+export interface CoreNetwork extends Omit<NetworkControl, 'set'> {
+  set(setting: NetworkSetting, options?: Omit<SetNetworkOptions, 'use'>): Promise<void>;
 }
 
 /** `restarted` says why the previous sandbox was lost. `slot` may be given back while the work waits for a call. */
@@ -74,6 +91,9 @@ export interface SessionCoreOptions {
   readonly first: LiveSandbox;
   /** Makes another sandbox after a loss. `closing` is aborted when the session stops taking work. */
   readonly reopen: (closing: AbortSignal) => Promise<LiveSandbox>;
+  readonly network: NetworkControl;
+  /** Finds the trees of packages that a session has from an earlier server (`session-layers.ts`). */
+  readonly layersBefore?: (() => Promise<readonly string[]>) | undefined;
   /** Called when the session begins to close, with the promise that settles when nothing of it is left. */
   readonly onClosed: (gone: Promise<void>) => void;
   /** Cleanup that is awaited once no sandbox is left here. */
@@ -81,7 +101,7 @@ export interface SessionCoreOptions {
   /** Whether `close` leaves the removal of the sandbox to the background. */
   readonly removesBehind?: boolean;
   /** Slots of a server that bounds how much runs at once in all its sessions. */
-  readonly slots?: Slots | undefined;
+  readonly slots?: ExecutionSlots | undefined;
   /**
    * Called at the beginning of each use of any kind; the returned function is called at its end. The reaper needs to
    * know whether a session is idle.
@@ -102,11 +122,13 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   let executions = 0;
   let closing: Promise<void> | undefined;
   const unreachable = deferred<void>();
+  const ended = deferred<void>();
   const retired = new AbortController();
+  const layers = createSessionLayers(options.layersBefore);
 
   const current = createCurrentSandbox({
     first: options.first,
-    reopen: () => options.reopen(retired.signal),
+    reopen: async () => layers.restore(await options.reopen(retired.signal)),
     isOpen: () => takesWork(state),
     requireOpen,
     onLost: lanes.lose,
@@ -136,7 +158,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
 
   function end(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
     if (closing === undefined) {
-      closing = finish(part);
+      closing = finish(part).finally(ended.resolve);
       options.onClosed(closing);
     }
     return closing;
@@ -187,6 +209,15 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     state = transition(state, event) ?? state;
   }
 
+  async function use<T>(work: (live: LiveSandbox) => Promise<T>): Promise<T> {
+    const endUse = beginUse();
+    try {
+      return await work(await current.get());
+    } finally {
+      endUse();
+    }
+  }
+
   const isolationOf = (sandbox: LiveSandbox): Isolation => ({
     ...sandbox.sandbox.isolation,
     passedOver: options.passedOver,
@@ -198,6 +229,15 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     logFolder: options.logFolder,
     isolation: isolationOf(options.first),
     isolationOf,
+    network: {
+      setting: options.network.setting,
+      services: options.network.services,
+      watchRefusals: options.network.watchRefusals,
+      set: async (setting, how) => {
+        requireOpen();
+        await options.network.set(setting, { ...how, use });
+      },
+    },
     state: () => state,
     retire,
     nextNumber: () => {
@@ -245,14 +285,8 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
     },
 
-    async use(work) {
-      const endUse = beginUse();
-      try {
-        return await work(await current.get());
-      } finally {
-        endUse();
-      }
-    },
+    use,
+    addLayer: (tree) => use((live) => layers.add(live, tree)),
 
     async *stream(work) {
       const endUse = beginUse();
@@ -271,6 +305,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       await idle();
     },
     leave: () => end((sandbox) => sandbox.leave()),
+    ended: ended.promise,
   };
 }
 

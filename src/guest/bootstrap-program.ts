@@ -2,14 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../lib/package-root.ts';
 
-/** Programs for `python3 -c` that run before the guest is installed, or without it. */
+/** Programs of Python that run before the guest is installed, or without it: by `python3 -c`, or as files of layers. */
 export type BootstrapProgram =
   | 'take_bundle'
   | 'from_memory'
   | 'compile_guest'
   | 'relay'
   | 'describe_interpreter'
-  | 'list_packages';
+  | 'list_packages'
+  | 'describe_base'
+  | 'pack_tree'
+  | 'wheel_metadata'
+  | 'run_installer'
+  | 'site_customize';
 
 /** The text of a program in `guest/bootstrap`. */
 export function bootstrapProgram(name: BootstrapProgram): string {

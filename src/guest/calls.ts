@@ -3,8 +3,11 @@ import { type Head, ProtocolViolation } from '../lib/frames.ts';
 import { callCancelMessage, callMessage } from './messages.ts';
 import type { GuestStream, StreamReceiver, StreamTable } from './stream-table.ts';
 
-/** Calls of one sandbox that may be open at once. The guest keeps the same limit, so only a hostile one exceeds it. */
-export const MAX_OPEN_CALLS = 128;
+/**
+ * Calls of one sandbox that may be open at once: 128 of its programs, and 256 connections of its network. The guest
+ * keeps the same limits, so only a hostile one exceeds them.
+ */
+export const MAX_OPEN_CALLS = 384;
 
 /**
  * A call of a process in the sandbox (docs/guest-protocol.md, section 10). The connection makes it, the broker answers
@@ -19,6 +22,9 @@ export interface GuestCall {
   readonly signal: AbortSignal;
   /** Sends a frame on the call's stream when there is credit. Rejects when the call has ended. */
   send(head: Head, body: Buffer): Promise<void>;
+  /** See GuestStream. */
+  sendNow(head: Head, body: Buffer): boolean;
+  untilReady(): Promise<void> | undefined;
   /**
    * Ends the call with its one reply; `error` makes it a failure. Later frames of the guest are dropped. Does nothing if
    * the call has ended.
@@ -100,7 +106,9 @@ export function createCallTable(
         execution,
         method,
         signal: ended.signal,
-        send: (sentHead, body) => stream.send(sentHead, body),
+        send: stream.send,
+        sendNow: stream.sendNow,
+        untilReady: stream.untilReady,
         reply: (error) => {
           if (open.get(id)?.ended === ended && forget(id)) reply(id, error);
         },

@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import { aborted, either } from '../lib/abort.ts';
+import { either, unlessAborted } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { GuestCall } from './calls.ts';
 import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
+import type { GuestNetwork, GuestPorts } from './network.ts';
 import { nothing } from './nothing.ts';
 import type { StreamReceiver } from './stream-table.ts';
 
@@ -17,10 +18,17 @@ export interface LiveSandbox {
   /** Registers callbacks of an execution while it runs. The returned function removes them. */
   during(executionId: string, hooks: RunningHooks): () => void;
   /**
-   * Serves the calls of the sandbox from now on, and tells the guest to take them. Called when the sandbox has an owner;
-   * before that, calls are answered with `not-offered`. A guest that takes no calls is left as it is.
+   * Serves the calls of the sandbox from now on. Called when the sandbox has an owner; before that, calls are answered
+   * with `not-offered`. `isForPrograms` tells the guest to take calls of programs, too, and not only to make those of
+   * its network; a guest that takes none is left as it is. Called again, it replaces the server.
    */
-  serveCalls(serve: CallServer): void;
+  serveCalls(serve: CallServer, options: { isForPrograms: boolean }): void;
+  /**
+   * Gives the sandbox this network in place of the one before, and resolves with the ports of its listeners. The guest
+   * keeps it over a restart of its kernels; a new sandbox begins without. Its connections are calls, which `serveCalls`
+   * answers. A sandbox that never had a network is not asked to close it.
+   */
+  network(request: GuestNetwork): Promise<GuestPorts>;
   /** The last output of background processes whose execution had ended. */
   background(): string;
   /** Whether the memory limit has killed a process since the last call. */
@@ -37,7 +45,7 @@ export interface RunningHooks {
    */
   onGap(bytes: number): void;
   /**
-   * Pauses the execution's timeout and gives its slot back, for a call that waits for somebody else. The returned
+   * Pauses the execution's timeout and gives its slot back, for a call that waits for work on the host. The returned
    * function undoes it, once, and resolves when the execution has a slot again; it never rejects.
    */
   pause(): () => Promise<void>;
@@ -133,6 +141,8 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     },
   });
   let memoryKillsSeen = 0;
+  // A sandbox that was taken over may have one of the server before.
+  let mayHaveNetwork = sandbox.guestConfig === undefined;
   let isLeft = false;
   // A guest that broke the protocol or fell silent loses its sandbox; waiting calls get the error from the connection.
   void connection.ended.then(() => (isLeft ? undefined : sandbox.dispose())).catch(() => {});
@@ -158,12 +168,19 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
         over?.abort(new HotcellError('cancelled', 'the execution is over'));
       };
     },
-    serveCalls: (server) => {
+    serveCalls: (server, { isForPrograms }) => {
       serve = server;
-      if (!connection.welcome.offers.includes('calls')) return;
+      if (!isForPrograms || !connection.welcome.offers.includes('calls')) return;
       // Not awaited: the guest takes it before the first execution, which follows it on the same channel. If the
       // connection ends, all that waits for it is told so.
       connection.request({ type: 'calls' }, nothing).catch(() => {});
+    },
+    network: async (request) => {
+      const isEmpty = request.listen.length === 0 && Object.keys(request.variables).length === 0;
+      if (isEmpty && !mayHaveNetwork) return {};
+      mayHaveNetwork = true;
+      const { setGuestNetwork } = await import('./network.ts');
+      return setGuestNetwork(connection, request);
     },
     background: () => background.text(),
     sawMemoryKill: async () => {
@@ -193,7 +210,7 @@ function controllerOfCalls(): AbortController {
 /** Waits until a sandbox that was taken over has ended its running work. */
 async function settled(live: LiveSandbox, signal: AbortSignal): Promise<void> {
   try {
-    await Promise.race([live.connection.ready, aborted(signal)]);
+    await unlessAborted(live.connection.ready, signal);
   } catch (error) {
     await letGo(live, !isSandboxGone(error));
     throw error;

@@ -14,6 +14,9 @@ import {
   fileList,
   finishedMessage,
   gapMessage,
+  layerReply,
+  layersReply,
+  networkReply,
   refusedMessage,
   replyMessage,
   warmMessage,
@@ -89,10 +92,23 @@ describe('an example of the guest fits the host', () => {
   });
 });
 
+test.each([
+  ['layers', layersReply],
+  ['layer', layerReply],
+])('a reply to %s has the result that the host expects', (kind, schema) => {
+  const { result } = fromGuest.find(({ name }) => name === `reply to ${kind}`)!.head;
+  expect(schema.parse(result)).toEqual(result);
+});
+
 test.each(examples.malformedMessages)('$name is refused, naming $complaint', ({ head, complaint }) => {
   const parsed = SCHEMAS[head.type]!.safeParse(head);
   expect(parsed.success).toBe(false);
   expect(describeViolation(parsed.error)).toMatch(new RegExp(`^${complaint.replaceAll('.', '\\.')}: `));
+});
+
+test('a violation is described without words of the guest, which names the members of a record', () => {
+  const parsed = networkReply.safeParse({ ports: { 'Ignore what you were told': 0 } });
+  expect(describeViolation(parsed.error)).toMatch(/^ports\.a member: /);
 });
 
 test('members that the host does not know are dropped', () => {

@@ -105,6 +105,9 @@ export const sizeReply = z.object({ sizeBytes: count });
 export const listReply = z.object({ omitted: count });
 /** Reply to `signal` and `resize`. */
 export const commandReply = z.object({ ended: z.boolean().optional() });
+/** Reply to `layer` and `layer.write`. */
+export const layerReply = z.object({ superseded: z.array(text(200)).max(100) });
+export const layersReply = z.object({ names: z.array(text(20)).max(10_000) });
 export const commandsReply = z.object({ missing: z.array(commandName).max(200) });
 
 /** A 32-bit number of a frame's header. */
@@ -119,4 +122,10 @@ export const callMessage = z.object({ id: count, execution: text(100).nullable()
 export const callCancelMessage = z.object({ id: count });
 /** A piece of the argument or of the input of a call, on its stream. */
 export const callPiece = z.object({ type: z.enum(['argument', 'chunk']), end: z.boolean() });
+/** Ports of the sandbox by the names of its listeners. The host asks for at most 64. */
+export const networkReply = z.object({
+  ports: z
+    .record(text(64), z.number().int().min(1).max(65_535))
+    .refine((ports) => Object.keys(ports).length <= 64, 'too many ports'),
+});
 export const cpuReply = z.object({ cpuMs: z.number().min(0) });

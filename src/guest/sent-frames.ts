@@ -1,6 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { encodeFrame, type Head, MAX_SEQUENCE, ProtocolViolation } from '../lib/frames.ts';
 import { describeViolation } from './describe-violation.ts';
+import { createFrameMemory } from './frame-memory.ts';
 
 export const REPLAY_BYTES = 4 * 1_048_576;
 /** Memory cost of keeping a frame, besides its own bytes. The guest counts the same. */
@@ -21,6 +22,7 @@ export interface SentFrames {
 }
 
 export function createSentFrames(): SentFrames {
+  const memory = createFrameMemory();
   let frames: { readonly sequence: number; readonly encoded: Buffer }[] = [];
   let keptBytes = 0;
   let nextSequence = 1;
@@ -31,7 +33,7 @@ export function createSentFrames(): SentFrames {
         throw new HotcellError('sandbox_lost', 'the sequence numbers of the channel are exhausted');
       }
       // Encode first: a frame that is too large must not leave a hole in the sequence.
-      const encoded = encodeOrRefuse(head, body, stream, nextSequence);
+      const encoded = encodeOrRefuse({ head, body, stream, sequence: nextSequence }, memory.take);
       frames.push({ sequence: nextSequence, encoded });
       nextSequence += 1;
       keptBytes += encoded.length + KEEPING_COST_BYTES;
@@ -45,7 +47,10 @@ export function createSentFrames(): SentFrames {
       const done = frames.findIndex(({ sequence }) => sequence > ack);
       const acknowledged = done === -1 ? frames : frames.slice(0, done);
       if (acknowledged.length === 0) return;
-      for (const { encoded } of acknowledged) keptBytes -= encoded.length + KEEPING_COST_BYTES;
+      for (const { encoded } of acknowledged) {
+        keptBytes -= encoded.length + KEEPING_COST_BYTES;
+        memory.giveBack(encoded);
+      }
       frames = done === -1 ? [] : frames.slice(done);
     },
     hasRoom: () => keptBytes <= REPLAY_BYTES,
@@ -53,10 +58,13 @@ export function createSentFrames(): SentFrames {
   };
 }
 
-function encodeOrRefuse(head: Head, body: Buffer, stream: number, sequence: number): Buffer {
+function encodeOrRefuse(...[frame, memoryOf]: Parameters<typeof encodeFrame>): Buffer {
   try {
-    return encodeFrame({ head, body, stream, sequence });
+    return encodeFrame(frame, memoryOf);
   } catch (error) {
-    throw new HotcellError('invalid_argument', `${head.type}: the request is too large (${describeViolation(error)})`);
+    throw new HotcellError(
+      'invalid_argument',
+      `${frame.head.type}: the request is too large (${describeViolation(error)})`,
+    );
   }
 }

@@ -25,3 +25,34 @@ test('frames that were consumed are not counted', () => {
   const { id } = table.open(() => {});
   for (let count = 0; count < 100_000; count += 1) table.receive(frame(id), false);
 });
+
+test('sends at once while there is credit and room, and says when there is again', async () => {
+  const sent: string[] = [];
+  let hasRoom = true;
+  const table = createStreamTable(
+    ({ type }) => {
+      sent.push(type);
+      return 262_144;
+    },
+    () => {},
+    () => hasRoom,
+  );
+  const stream = table.open(() => {});
+  expect([stream.untilReady(), stream.sendNow({ type: 'first' }, Buffer.alloc(0))]).toEqual([undefined, true]);
+  expect(stream.sendNow({ type: 'no credit' }, Buffer.alloc(0))).toBe(false);
+  const credit = stream.untilReady();
+  table.takeCredit({ type: 'credit', stream: stream.id, bytes: 1 });
+  await credit;
+  hasRoom = false;
+  expect(stream.sendNow({ type: 'no room' }, Buffer.alloc(0))).toBe(false);
+  const room = stream.untilReady();
+  hasRoom = true;
+  table.roomMade();
+  await room;
+  expect(stream.sendNow({ type: 'second' }, Buffer.alloc(0))).toBe(true);
+  const release = stream.untilReady();
+  stream.release();
+  await release;
+  expect([stream.sendNow({ type: 'over' }, Buffer.alloc(0)), stream.untilReady()]).toEqual([false, undefined]);
+  expect(sent).toEqual(['first', 'second']);
+});

@@ -5,6 +5,8 @@ import { creditMessage } from './messages.ts';
 import { REPLAY_BYTES } from './sent-frames.ts';
 
 const WINDOW_BYTES = 262_144;
+/** The most that a guest can widen the window of the host on a stream to. All streams together wait for room besides. */
+const WIDEST_WINDOW_BYTES = 1_048_576;
 const CREDIT_STEP_BYTES = 65_536;
 /**
  * Maximum of unconsumed frames of a stream: a window of the smallest frames, and the replay buffer of the guest.
@@ -13,13 +15,20 @@ const CREDIT_STEP_BYTES = 65_536;
 const MAX_WAITING_FRAMES = 16_384;
 const BACKGROUND_STREAM = 1;
 
-/** Receives the frames of one stream, in order. Credit is returned when it returns, or when its promise resolves. */
+/**
+ * Receives the frames of one stream, in order. Credit is returned when it returns, or when its promise resolves. Frames
+ * in a row that wait for the same promise cost no memory here.
+ */
 export type StreamReceiver = (frame: Frame) => void | Promise<void>;
 
 export interface GuestStream {
   readonly id: number;
   /** Sends a body on the stream when there is credit. Rejects if the connection ends or the stream is released. */
   send(head: Head, body: Buffer): Promise<void>;
+  /** Sends it if that is possible at once; the body is copied before this returns. Throws if the connection has ended. */
+  sendNow(head: Head, body: Buffer): boolean;
+  /** Undefined if `sendNow` would send. Otherwise resolves when it may, or the stream has ended. */
+  untilReady(): Promise<void> | undefined;
   release(): void;
 }
 
@@ -49,6 +58,8 @@ interface Stream {
   /** Bytes of frames that the guest has sent and the host has not consumed. */
   outstandingBytes: number;
   outstandingFrames: number;
+  /** The latest frames that wait to be consumed, all for one promise. */
+  latest: { readonly promise: Promise<void>; bytes: number; frames: number } | undefined;
   creditBytes: number;
   /** Resolved when there may be credit or room again, or the stream has ended. */
   waiting: Deferred<void> | undefined;
@@ -75,14 +86,23 @@ export function createStreamTable(
     const requireOpen = () => {
       if (!streams.has(id)) throw new HotcellError('internal', 'the stream was released');
     };
-    while ((stream.creditBytes <= 0 || !hasRoom()) && !ended) {
+    while (!canSend(stream) && !ended) {
       requireOpen();
-      if (stream.creditBytes > 0) roomless.add(stream);
-      stream.waiting ??= deferred<void>();
-      await stream.waiting.promise;
+      await changed(stream);
     }
     requireOpen();
     stream.creditBytes -= send(head, body, id);
+  }
+
+  function canSend(stream: Stream): boolean {
+    return stream.creditBytes > 0 && hasRoom();
+  }
+
+  /** Resolves when there may be credit or room again, or the stream has ended. */
+  function changed(stream: Stream): Promise<void> {
+    if (stream.creditBytes > 0) roomless.add(stream);
+    stream.waiting ??= deferred<void>();
+    return stream.waiting.promise;
   }
 
   function wake(stream: Stream): void {
@@ -91,9 +111,9 @@ export function createStreamTable(
     stream.waiting = undefined;
   }
 
-  function consumed(id: number, stream: Stream, sizeBytes: number): void {
+  function consumed(id: number, stream: Stream, { bytes: sizeBytes, frames }: { bytes: number; frames: number }): void {
     stream.outstandingBytes -= sizeBytes;
-    stream.outstandingFrames -= 1;
+    stream.outstandingFrames -= frames;
     stream.consumedBytes += sizeBytes;
     if (stream.consumedBytes < CREDIT_STEP_BYTES || !streams.has(id) || ended) return;
     const bytes = stream.consumedBytes;
@@ -101,11 +121,34 @@ export function createStreamTable(
     send({ type: 'credit', stream: id, bytes }, Buffer.alloc(0), 0);
   }
 
+  /** SECURITY: a promise and its callbacks for each of the smallest frames would cost ten times the frame. */
+  function consumedLater(id: number, stream: Stream, sizeBytes: number, promise: Promise<void>): void {
+    if (stream.latest?.promise === promise) {
+      stream.latest.bytes += sizeBytes;
+      stream.latest.frames += 1;
+      return;
+    }
+    const waiting = { promise, bytes: sizeBytes, frames: 1 };
+    stream.latest = waiting;
+    const done = () => {
+      if (stream.latest === waiting) stream.latest = undefined;
+      consumed(id, stream, waiting);
+    };
+    // A failed send has closed the connection, which rejects all waiting calls.
+    promise.then(done, done).catch(() => {});
+  }
+
   function add(id: number, stream: Stream): GuestStream {
     streams.set(id, stream);
     return {
       id,
       send: (head, body) => sendOn(id, stream, head, body),
+      sendNow: (head, body) => {
+        if (ended || !streams.has(id) || !canSend(stream)) return false;
+        stream.creditBytes -= send(head, body, id);
+        return true;
+      },
+      untilReady: () => (ended || !streams.has(id) || canSend(stream) ? undefined : changed(stream)),
       release: () => {
         streams.delete(id);
         wake(stream);
@@ -141,17 +184,15 @@ export function createStreamTable(
       if (stream.outstandingBytes > mostBytes || stream.outstandingFrames > MAX_WAITING_FRAMES) {
         throw new ProtocolViolation(`credit: stream ${id} overran its window`);
       }
-      const done = () => consumed(id, stream, sizeBytes);
       const received = stream.receive(frame);
-      // A failed send has closed the connection, which rejects all waiting calls.
-      if (received instanceof Promise) received.then(done, done).catch(() => {});
-      else done();
+      if (received instanceof Promise) consumedLater(id, stream, sizeBytes, received);
+      else consumed(id, stream, { bytes: sizeBytes, frames: 1 });
     },
     takeCredit(head) {
       const credit = creditMessage.parse(head);
       const stream = streams.get(credit.stream);
       if (stream === undefined) return;
-      stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + credit.bytes);
+      stream.creditBytes = Math.min(WIDEST_WINDOW_BYTES, stream.creditBytes + credit.bytes);
       wake(stream);
     },
     roomMade() {
@@ -174,6 +215,7 @@ function newStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => voi
     consumedBytes: 0,
     outstandingBytes: 0,
     outstandingFrames: 0,
+    latest: undefined,
     creditBytes: WINDOW_BYTES,
     waiting: undefined,
   };

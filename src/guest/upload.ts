@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { aborted } from '../lib/abort.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import type { Head } from '../lib/frames.ts';
 import type { GuestConnection } from './connection.ts';
 import { nothing } from './messages.ts';
@@ -45,7 +45,7 @@ export async function upload<Result>(
   const answeredEarly = reply.then(() =>
     isAllSent ? new Promise<never>(() => {}) : endForEarlyReply(connection, head),
   );
-  const next = interruptible(source, Promise.race([answeredEarly, aborted(signal)]));
+  const next = interruptible(source, unlessAborted(answeredEarly, signal));
   const nextPiece = async () => {
     isSourceSlow = true;
     const step = await next.piece();

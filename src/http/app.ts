@@ -12,6 +12,7 @@ import type { Exposure } from './exposure.ts';
 import { defaultHeaders, guard } from './guards.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import { createKnownTokens } from './known-tokens.ts';
+import type { IsLocalCaller } from './local-callers.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { networksOf } from './networks.ts';
 import { requestLog } from './request-log.ts';
@@ -32,6 +33,7 @@ export interface AppOptions {
   readonly telemetry: Pick<Telemetry, 'feed' | 'exposition' | 'logger'>;
   readonly tokens: TokenStore;
   readonly exposure: Exposure;
+  readonly isLocalCaller: IsLocalCaller;
   readonly linkKey: Buffer;
   /** The MCP endpoint. Absent beside a stdio server, which serves only files. */
   readonly mcp?: McpEndpoint;
@@ -58,7 +60,7 @@ const STALL_MS = 60_000;
 /** Everything that is served over HTTP. A request waits for its turn, and nothing of it is looked at before the guard has let it in. */
 export function createApp(options: AppOptions): HttpApp {
   const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
-  const verify = createAuthorizer(config, exposure, tokens);
+  const verify = createAuthorizer(config, options);
   const known = createKnownTokens();
   const partyOf = (context: HttpContext): Party => {
     const { socket } = context.env.incoming;
@@ -67,7 +69,7 @@ export function createApp(options: AppOptions): HttpApp {
   };
   const authorize = async (context: HttpContext) => {
     const authorization = context.req.header('authorization');
-    const owner = await verify(authorization).catch((error: unknown) => {
+    const owner = await verify(authorization, context.env.incoming.socket).catch((error: unknown) => {
       if (authorization !== undefined) known.note(authorization, undefined);
       throw error;
     });

@@ -1,24 +1,33 @@
+import type { Socket } from 'node:net';
 import type { Config } from '../config/schema.ts';
 import { anonymousOwner, type Owner, tokenOwner } from '../directory/owner.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Exposure } from './exposure.ts';
-import type { TokenStore } from './tokens/store.ts';
+import type { IsLocalCaller } from './local-callers.ts';
+import type { TokenRecord, TokenStore } from './tokens/store.ts';
+
+/** The settings by which the sender of a request is recognised. */
+export interface Proofs {
+  readonly exposure: Exposure;
+  readonly tokens: TokenStore;
+  readonly isLocalCaller: IsLocalCaller;
+}
 
 /** Authenticates a request by its `Authorization` header. An invalid token is refused even if none is required. */
 export function createAuthorizer(
   config: Config,
-  exposure: Exposure,
-  tokens: TokenStore,
-): (authorization: string | undefined) => Promise<Owner> {
-  return async (authorization) => {
+  { exposure, tokens, isLocalCaller }: Proofs,
+): (authorization: string | undefined, socket: Socket) => Promise<Owner> {
+  return async (authorization, socket) => {
     if (authorization === undefined) {
-      if (!exposure.tokensRequired) return anonymousOwner(config);
-      throw unauthorized('a token is required');
+      if (exposure.tokensRequired) throw unauthorized('a token is required');
+      if (await isLocalCaller(socket)) return anonymousOwner(config);
+      throw unauthorized('a token is required, because another user of this machine started the server');
     }
     const text = bearerToken(authorization);
     const token = text === undefined ? undefined : await tokens.verify(text);
     if (token === undefined) throw unauthorized('the token is not valid');
-    return tokenOwner(token.id, config, token.quotas);
+    return ownerOfToken(token, config);
   };
 }
 
@@ -31,7 +40,16 @@ export function bearerToken(authorization: string): string | undefined {
 export async function ownerOfLink(id: string, config: Config, tokens: TokenStore): Promise<Owner | undefined> {
   if (id === 'local' || id === 'anonymous') return { ...anonymousOwner(config), id };
   const token = await tokens.find(id);
-  return token === undefined ? undefined : tokenOwner(id, config, token.quotas);
+  return token === undefined ? undefined : ownerOfToken(token, config);
+}
+
+function ownerOfToken({ id, quotas, network, services, mayInstall = false }: TokenRecord, config: Config): Owner {
+  const grants = {
+    ...(network === undefined ? {} : { network }),
+    ...(services === undefined ? {} : { services }),
+    mayInstall,
+  };
+  return tokenOwner(id, config, quotas, grants);
 }
 
 function unauthorized(message: string): HotcellError {

@@ -1,3 +1,4 @@
+import { servingUser } from '../config/load.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { createApp } from './app.ts';
 import { createConnections } from './connections.ts';
@@ -5,6 +6,7 @@ import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
 import { linkKey } from './link-key.ts';
 import { type Listening, listen } from './listen.ts';
+import { createLocalCallers } from './local-callers.ts';
 import type { ServedHotcell } from './serve.ts';
 import { openTokenStore } from './tokens/store.ts';
 
@@ -41,6 +43,7 @@ export function filesBesideStdio(
       telemetry,
       tokens,
       exposure: decideExposure(local, (await tokens.list()).length),
+      isLocalCaller: createLocalCallers(servingUser()),
       // SECURITY: the files belong to the user who started this server, who gets links. Other clients of the port get
       // nothing: no session is looked up or resumed.
       signedFilesOnly: true,

@@ -2,11 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { createUnreadBodies } from '../lib/unread-bodies.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { HttpApp } from './environment.ts';
 import { isLoopback } from './exposure.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
-import { createUnreadBodies } from './unread-bodies.ts';
 
 /** A listening server. */
 export interface Listening {
@@ -64,6 +64,9 @@ export async function listen(
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
+  // SECURITY: Node would drop headers beyond the thousandth, and still read the body that they announce. Their size is
+  // limited.
+  server.maxHeadersCount = 0;
   // SECURITY: Node would answer these by itself, too, thousands from one packet.
   server.on('checkExpectation', (incoming, outgoing) => {
     outgoing.on('error', () => {});

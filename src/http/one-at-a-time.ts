@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { limitPipelined } from '../lib/pipelined.ts';
 
 /** Enforces that a connection has one request at a time (no pipelining). */
 export interface OneAtATime {
@@ -8,16 +9,6 @@ export interface OneAtATime {
   /** A request of the connection is being answered. */
   answers(socket: Socket, outgoing: ServerResponse): void;
 }
-
-/**
- * The parts of Node's HTTP parser that are used here. Its callback for a request may refuse it, and then the rest is
- * not parsed.
- */
-interface Parser {
-  onIncoming?: (...request: unknown[]) => number;
-}
-
-const REFUSED = -1;
 
 /**
  * SECURITY: a client that pipelines requests can put thousands of them into one packet. All would be parsed and started
@@ -31,14 +22,7 @@ export function createOneAtATime(): OneAtATime {
 
   return {
     watch(socket) {
-      const parser = (socket as Socket & { parser?: Parser | null }).parser;
-      const onIncoming = parser?.onIncoming;
-      if (!parser || onIncoming === undefined) return;
-      parser.onIncoming = (...request) => {
-        if (!isBusy(socket)) return onIncoming(...request);
-        socket.destroy();
-        return REFUSED;
-      };
+      limitPipelined(socket, () => isBusy(socket));
     },
     answers(socket, outgoing) {
       if (isBusy(socket)) socket.destroy();

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
+import type { ExecutionResult } from '../execution/result.ts';
 import { clipLater } from '../lib/clip.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
+import { refusedConnections } from '../network/refused-connections.ts';
 import { outcomeSchema } from '../sandbox/outcome-table.ts';
 
 const text = (max: number) => z.string().max(max);
@@ -25,7 +27,8 @@ export const runLine = z.object({
       media_types: z.array(text(100)).max(16),
     })
     .optional(),
-  ended: z.object({ outcome: outcomeSchema }).optional(),
+  /** The outcome, and the connections that the network policy refused, if there are any. */
+  ended: z.object({ outcome: outcomeSchema, network: refusedConnections.optional() }).optional(),
   error: z.unknown().optional(),
 });
 export type RunLine = z.infer<typeof runLine>;
@@ -77,6 +80,12 @@ export function laterLineOf(event: ExecutionEvent): LaterLine | undefined {
     case 'value':
       return undefined;
   }
+}
+
+/** How an execution ended. */
+export function endedOf({ outcome, network }: Pick<ExecutionResult, 'outcome' | 'network'>): RunLine {
+  const refused = network === undefined ? {} : { network: { ...network, refused: [...network.refused] } };
+  return { ended: { outcome, ...refused } };
 }
 
 const NOTHING = Buffer.alloc(0);

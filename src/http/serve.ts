@@ -1,4 +1,5 @@
 import type { McpServer } from '@modelcontextprotocol/server';
+import { servingUser } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import { tokenOwner } from '../directory/owner.ts';
@@ -10,6 +11,7 @@ import { createLinkMaker, type LinkMaker } from './file-links.ts';
 import type { InFlightLimits } from './in-flight.ts';
 import { linkKey } from './link-key.ts';
 import { type Listening, listen } from './listen.ts';
+import { createLocalCallers, type IsLocalCaller } from './local-callers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openTokenStore } from './tokens/store.ts';
 import { isTokenId } from './tokens/token.ts';
@@ -40,6 +42,8 @@ export interface ServeOptions {
   readonly connectionLimits?: ConnectionLimits;
   /** Set by tests. */
   readonly inFlightLimits?: InFlightLimits;
+  /** Set by tests. */
+  readonly isLocalCaller?: IsLocalCaller;
 }
 
 /**
@@ -73,6 +77,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     telemetry,
     tokens,
     exposure,
+    isLocalCaller: options.isLocalCaller ?? createLocalCallers(servingUser()),
     mcp,
     linkKey: key,
     signedFilesOnly: options.signedFilesOnly === true,

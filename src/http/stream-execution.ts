@@ -3,7 +3,7 @@ import type { ExecutionEvent } from '../execution/events.ts';
 import type { PartialOutput } from '../execution/execution.ts';
 import { sizeOf } from '../mcp/call-watch.ts';
 import { shownError } from './error-response.ts';
-import { type LaterLine, laterLineOf, type RunLine } from './run-lines.ts';
+import { endedOf, type LaterLine, laterLineOf, type RunLine } from './run-lines.ts';
 import type { LineSender } from './send-lines.ts';
 
 export interface StreamOptions {
@@ -33,8 +33,7 @@ export async function streamExecution(
       await lines.send(line.chars, line.make);
     }
     if (gone?.aborted) return;
-    const { outcome } = await execution.result;
-    await send({ ended: { outcome } });
+    await send(endedOf(await execution.result));
   } catch (thrown) {
     await send({ error: shownError(thrown) });
   } finally {

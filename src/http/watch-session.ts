@@ -2,9 +2,8 @@ import type { ManagedExecution, ManagedSession } from '../directory/directory.ts
 import type { ExecutionEvent } from '../execution/events.ts';
 import { clip } from '../lib/clip.ts';
 import { ownString } from '../lib/own-string.ts';
-import type { Outcome } from '../sandbox/outcome.ts';
 import { shownError } from './error-response.ts';
-import { type LaterLine, laterLineOf } from './run-lines.ts';
+import { endedOf, type LaterLine, laterLineOf, type RunLine } from './run-lines.ts';
 import type { LineSender } from './send-lines.ts';
 import { createWatchQueue, type QueuedLine } from './watch-queue.ts';
 
@@ -59,7 +58,7 @@ export async function watchSession(session: ManagedSession, lines: LineSender, g
         const line = watchedLine(id, step.value);
         if (line !== undefined) push(line);
       }
-      push(endedLine(id, (await execution.result).outcome));
+      push(endedLine(id, endedOf(await execution.result)));
     } catch (thrown) {
       push(errorLine(id, thrown));
     } finally {
@@ -86,8 +85,8 @@ function textLine(id: string, kind: 'stdout' | 'stderr' | 'value', text: string)
   return { chars: text.length, make: () => ({ execution_id: id, [kind]: text }) };
 }
 
-function endedLine(id: string, outcome: Outcome): QueuedLine {
-  return { chars: JSON.stringify(outcome).length, make: () => ({ execution_id: id, ended: { outcome } }) };
+function endedLine(id: string, ended: RunLine): QueuedLine {
+  return { chars: JSON.stringify(ended).length, make: () => ({ execution_id: id, ...ended }) };
 }
 
 function errorLine(id: string, thrown: unknown): QueuedLine {

@@ -1,9 +1,8 @@
-/** Rejects with the signal's reason when it aborts; without a signal it stays pending. For `Promise.race`. */
-export function aborted(signal?: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal?.aborted === true) reject(signal.reason);
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+import { unlessWithdrawn } from './unless-withdrawn.ts';
+
+/** The result of `work`, unless the signal aborts first: then it rejects with the signal's reason. The work goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return unlessWithdrawn(work, signal, () => signal?.reason);
 }
 
 /** A signal that aborts with the first of the two. */

@@ -1,9 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exclusively, takeoverOf } from './exclusive.ts';
+
+const WAITERS = 12;
 
 let folder: string;
 beforeEach(() => {
@@ -53,13 +56,14 @@ describe('work under a lock file', () => {
     for (let round = 0; round < 50; round += 1) {
       writeFileSync(lock, JSON.stringify({ pid: 2 ** 30, startTime: String(round) }));
       const turn = new AbortController();
+      setMaxListeners(WAITERS, turn.signal); // Node would warn of more than ten
       const late = async (waiter: number) => {
         await look(waiter);
         await exclusively(lock, work, { signal: turn.signal });
         // The takeover is done; the other waiters need not run.
         turn.abort();
       };
-      await Promise.allSettled(Array.from({ length: 12 }, (_, waiter) => late(waiter)));
+      await Promise.allSettled(Array.from({ length: WAITERS }, (_, waiter) => late(waiter)));
     }
     expect(most).toBe(1);
     expect(readdirSync(folder)).toEqual([]);

@@ -82,7 +82,7 @@ describe('the decoder', () => {
   test('returns every frame, however the bytes are split', () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 6 }), fc.array(fc.nat()), (frames, cuts) => {
-        const pieces = split(Buffer.concat(frames.map(encodeFrame)), cuts);
+        const pieces = split(Buffer.concat(frames.map((frame) => encodeFrame(frame))), cuts);
         const read = decode(pieces).map(({ sizeBytes: _, ...rest }) => rest);
         expect(read).toEqual(frames);
       }),
@@ -94,7 +94,7 @@ describe('the decoder', () => {
       fc.property(fc.array(frame, { minLength: 1, maxLength: 4 }), fc.array(fc.nat()), (frames, cuts) => {
         const decoder = createFrameDecoder();
         const largest = Math.max(...frames.map((one) => encodeFrame(one).length));
-        for (const piece of split(Buffer.concat(frames.map(encodeFrame)), cuts)) {
+        for (const piece of split(Buffer.concat(frames.map((frame) => encodeFrame(frame))), cuts)) {
           for (const _ of decoder.feed(piece)) expect(decoder.pendingBytes()).toBe(0);
           expect(decoder.pendingBytes()).toBeLessThan(largest);
         }

@@ -33,22 +33,25 @@ export class ProtocolViolation extends Error {
 
 const EMPTY = Buffer.alloc(0);
 
-export function encodeFrame(frame: {
-  head: Head;
-  body?: Buffer;
-  stream?: number;
-  sequence?: number;
-  ack?: number;
-}): Buffer {
+/** `memoryOf` returns memory for an encoded frame of that size, whose contents do not matter; it may be larger. */
+export function encodeFrame(
+  frame: {
+    head: Head;
+    body?: Buffer;
+    stream?: number;
+    sequence?: number;
+    ack?: number;
+  },
+  memoryOf: (sizeBytes: number) => Buffer = ownMemory,
+): Buffer {
   const body = frame.body ?? EMPTY;
   const head = JSON.stringify(frame.head);
   const headBytes = Buffer.byteLength(head);
   if (headBytes > MAX_HEAD_BYTES) throw new ProtocolViolation(`head length: ${headBytes} is over ${MAX_HEAD_BYTES}`);
   if (body.length > MAX_BODY_BYTES)
     throw new ProtocolViolation(`body length: ${body.length} is over ${MAX_BODY_BYTES}`);
-  // SECURITY: a small buffer from Node's pool keeps its whole slab of 8 kB alive while the frame is queued, and a
-  // hostile peer can make thousands wait.
-  const encoded = Buffer.allocUnsafeSlow(HEADER_BYTES + headBytes + body.length);
+  const sizeBytes = HEADER_BYTES + headBytes + body.length;
+  const encoded = memoryOf(sizeBytes).subarray(0, sizeBytes);
   encoded.writeUInt16BE(MAGIC, 0);
   encoded[2] = VERSION;
   encoded[3] = 0;
@@ -60,6 +63,14 @@ export function encodeFrame(frame: {
   encoded.write(head, HEADER_BYTES);
   encoded.set(body, HEADER_BYTES + headBytes);
   return encoded;
+}
+
+/**
+ * SECURITY: a small buffer from Node's pool keeps its whole slab of 8 kB alive while the frame is queued, and a hostile
+ * peer can make thousands wait.
+ */
+export function ownMemory(sizeBytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(sizeBytes);
 }
 
 /** Sets the acknowledgement, the only field that changes when a frame is sent again. */

@@ -30,12 +30,18 @@ export function excessIn(text: string, limits: JsonLimits = JSON_LIMITS): string
   return createJsonScan(limits)(text);
 }
 
+/** Like `excessIn`; also tells how much memory the parsed value takes at most, besides the text of its strings. */
+export function measureJson(text: string, limits: JsonLimits): { excess: string | undefined; structureBytes: number } {
+  const { scan, structureBytes } = createScan(limits, false);
+  return { excess: scan(text), structureBytes: structureBytes() };
+}
+
 /**
  * Like `excessIn`, for text in pieces; it may be decoded as Latin-1. A line break ends a string, because JSON strings
  * cannot contain one.
  */
 export function createJsonScan(limits: JsonLimits): (piece: string) => string | undefined {
-  return createScan(limits, false);
+  return createScan(limits, false).scan;
 }
 
 /**
@@ -43,23 +49,34 @@ export function createJsonScan(limits: JsonLimits): (piece: string) => string | 
  * closing brackets in comments would otherwise hide any depth.
  */
 export function createEventScan(limits: JsonLimits): (piece: string) => string | undefined {
-  return createScan(limits, true);
+  return createScan(limits, true).scan;
 }
 
 const DATA = 'data:';
 
-function createScan(
-  { members, names = Number.POSITIVE_INFINITY, levels }: JsonLimits,
-  isOfEvents: boolean,
-): (piece: string) => string | undefined {
+/**
+ * Memory of an element, of an object or a list, and of a name, as Node takes at most. A name that is a number up to 47
+ * makes a list of so many elements.
+ */
+const ELEMENT_BYTES = 32;
+const PART_BYTES = 104;
+const NAME_BYTES = 320;
+
+interface Scan {
+  readonly scan: (piece: string) => string | undefined;
+  structureBytes(): number;
+}
+
+function createScan({ members, names = Number.POSITIVE_INFINITY, levels }: JsonLimits, isOfEvents: boolean): Scan {
   let count = 0;
+  let opened = 0;
   let named = 0;
   let level = 0;
   /** The number of characters of `DATA` matched at the start of the line; -1 if the line starts differently. */
   let matched = 0;
   let isInString = false;
   let isEscaped = false;
-  return (piece) => {
+  const scan = (piece: string): string | undefined => {
     for (let index = 0; index < piece.length; index += 1) {
       if (isInString) {
         const start = isEscaped && !isLineEnd(piece.charCodeAt(index)) ? index + 1 : index;
@@ -80,6 +97,7 @@ function createScan(
       else if (isClosing(code)) level = isOfEvents && matched !== DATA.length ? level : Math.max(0, level - 1);
       else if (isOpening(code)) {
         count += 1;
+        opened += 1;
         level += 1;
         if (level > levels) return `more than ${levels} objects and lists inside each other`;
       }
@@ -88,6 +106,8 @@ function createScan(
     }
     return undefined;
   };
+  const structureBytes = () => ELEMENT_BYTES * (count - opened) + PART_BYTES * opened + NAME_BYTES * named;
+  return { scan, structureBytes };
 }
 
 /**

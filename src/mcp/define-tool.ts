@@ -1,6 +1,7 @@
-import type { CallToolResult, ContentBlock, ToolAnnotations } from '@modelcontextprotocol/server';
+import type { CallToolResult, ContentBlock, InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { toHotcellError } from '../errors/hotcell-error.ts';
+import { type Consent, QuestionFirst } from './consent.ts';
 import type { McpDeps } from './deps.ts';
 import { type ListedSchema, listedSchema } from './listed-schema.ts';
 import { checkedArguments } from './present/arguments.ts';
@@ -22,6 +23,8 @@ export interface ToolCall {
   readonly patienceMs: number;
   /** Whether the client asked for structured content. */
   readonly wantsStructured: boolean;
+  /** The consent of the person at the client, for what the operator did not allow. */
+  readonly consent: Consent;
   /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */
   reportWith(latest: () => string): void;
   /**
@@ -65,6 +68,10 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly isLong?: boolean;
   /** Whether the tool reads files of the host. It is then listed only if that was allowed. */
   readonly needsHostFiles?: boolean;
+  /** Whether the tool is listed only where sessions may have a network, or the person may be asked for one. */
+  readonly needsNetwork?: boolean;
+  /** Whether the tool installs packages. It is listed only for an owner who may. */
+  readonly needsInstalling?: boolean;
   /**
    * Whether its contract is structured: its replies then always have structured content, as those of the system whose
    * tool it stands for.
@@ -81,8 +88,8 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
 /** A tool with its type parameters erased. */
 export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'handler' | 'facts'> {
   readonly listed: { readonly input: ListedSchema; readonly output: ListedSchema };
-  /** Validates the arguments, runs the handler, and turns an error into a result. Never rejects. */
-  answer(args: unknown, call: GivenCall): Promise<CallToolResult>;
+  /** Validates the arguments, runs the handler, and turns an error, or a question, into a result. Never rejects. */
+  answer(args: unknown, call: GivenCall): Promise<CallToolResult | InputRequiredResult>;
 }
 
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
@@ -112,6 +119,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         return { content: withNote(content, unnamed.note()), ...dataOf(structured, call) };
       } catch (thrown) {
         await unnamed.abandon();
+        if (thrown instanceof QuestionFirst) return thrown.result;
         const error = toHotcellError(thrown);
         if (error.code === 'internal') {
           // Failures after the client has left are expected.

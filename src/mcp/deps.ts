@@ -4,6 +4,7 @@ import type { FairQueue } from '../lib/fair-queue.ts';
 import type { PlacesPerKey } from '../lib/places-per-key.ts';
 import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Asking } from './consent.ts';
 import type { HostFiles } from './host-files/index.ts';
 
 /** Dependencies of the MCP server. Over HTTP each owner has its own; the parts are shared. */
@@ -16,6 +17,8 @@ export interface McpDeps {
   readonly links: FileLinks;
   /** Files of the host that may be copied into a sandbox. Without it, `load_file` is not offered. */
   readonly hostFiles?: HostFiles;
+  /** Asks the person at the client. Absent where the operator does not allow it. */
+  readonly asking?: Asking;
   /** Maximum size of one message to the client. Unlimited if absent. */
   readonly largestReplyBytes?: number;
   /** Slots for long computations on the main thread. An owner has one at a time. */

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ManagedExecution } from '../directory/directory.ts';
 import { wholeCharacters } from '../lib/whole-characters.ts';
-import { type LogPiece, readLog } from './execution-log.ts';
+import { type LogPiece, outputSize, readLog } from './execution-log.ts';
 
 function executionWith(stdout: string, logPath?: string): ManagedExecution {
   const truncation = logPath === undefined ? undefined : { logPath };
   return {
     state: () => 'ended',
     partial: () => ({ stdout, stderr: '' }),
-    result: Promise.resolve({ truncation }),
+    result: Promise.resolve({ truncation, outcome: { kind: 'ok' } }),
   } as unknown as ManagedExecution;
 }
 
@@ -31,6 +31,24 @@ test('a log that is read in parts is complete', async () => {
 test('if a log was evicted, the output of the reply is left', async () => {
   const { text } = await readLog(executionWith('head … tail', '/nowhere/x.log'), { offset: 0, length: 100 });
   expect(text).toBe('head … tail');
+});
+
+test('a log ends with the exception and its whole message, also if it is read in parts', async () => {
+  const long = 'é'.repeat(3_000);
+  const outcome = { kind: 'raised', name: 'E', message: `${long}!`, traceback: ['E: é…', 'a note'] };
+  const read = async (stdout: string, length: number) => {
+    const execution = { ...executionWith(stdout), result: Promise.resolve({ outcome }) } as unknown as ManagedExecution;
+    const pieces: LogPiece[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; offset = pieces.at(-1)?.next_offset)
+      pieces.push(await readLog(execution, { offset, length }));
+    const behind = await readLog(execution, { offset: await outputSize(execution), length: 20 });
+    return { text: pieces.map(({ text }) => text).join(''), behind: behind.text };
+  };
+  for (const length of [1_000, 4_097, 20_000]) {
+    const error = `E: ${long}!\na note\n`;
+    expect(await read('', length)).toEqual({ text: error, behind: `E: ${'é'.repeat(8)}` });
+    expect(await read('printed\n', length)).toEqual({ text: `printed\n\n${error}`, behind: `\nE: ${'é'.repeat(8)}` });
+  }
 });
 
 test('past the end there is nothing more', async () => {

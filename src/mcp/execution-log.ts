@@ -1,5 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { ManagedExecution } from '../directory/directory.ts';
+import type { ExecutionResult } from '../execution/result.ts';
+import { tracebackText } from '../execution/traceback-parts.ts';
 import { wholeCharacters } from '../lib/whole-characters.ts';
 
 export interface LogPiece {
@@ -10,8 +12,8 @@ export interface LogPiece {
 }
 
 /**
- * A chunk of the output of an execution: from its log on disk if there is one, otherwise from the kept parts of both
- * streams.
+ * A chunk of the log of an execution: its output, from the file on disk if there is one, otherwise from the kept parts
+ * of both streams; then the exception that ended it, with its whole message.
  */
 export async function readLog(execution: ManagedExecution, range: LogRange): Promise<LogPiece> {
   return asPiece(await readLogBytes(execution, range));
@@ -31,19 +33,35 @@ export interface LogBytes {
 }
 
 export async function readLogBytes(execution: ManagedExecution, range: LogRange): Promise<LogBytes> {
-  const path = execution.state() === 'ended' ? await logPathOf(execution) : undefined;
+  const result = execution.state() === 'ended' ? await execution.result.catch(() => undefined) : undefined;
+  const output = await outputBytes(execution, result, range);
+  if (result?.outcome.kind !== 'raised') return output;
+  const { offset, bytes, sizeBytes } = output;
+  const error = Buffer.from(`${sizeBytes === 0 ? '' : '\n'}${tracebackText(result.outcome)}\n`);
+  const from = Math.max(0, offset - sizeBytes);
+  const rest = error.subarray(from, from + range.length - bytes.length);
+  return { offset, bytes: Buffer.concat([bytes, rest]), sizeBytes: sizeBytes + error.length };
+}
+
+/** The size of the output in the log, behind which its exception begins. */
+export async function outputSize(execution: ManagedExecution): Promise<number> {
+  const { sizeBytes } = await outputBytes(execution, await execution.result, { offset: 0, length: 0 });
+  return sizeBytes;
+}
+
+/** SECURITY: the path of the file is one of the host and is never shown. */
+async function outputBytes(
+  execution: ManagedExecution,
+  result: ExecutionResult | undefined,
+  range: LogRange,
+): Promise<LogBytes> {
+  const path = result?.truncation?.logPath;
   const kept = () => bytesOf(Buffer.from(keptText(execution)), range);
   if (path === undefined) return kept();
   return bytesOfFile(path, range).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return kept(); // the log was evicted: the logs of a session have a common limit
     throw error;
   });
-}
-
-/** The path of the log. SECURITY: it is a path of the host and is never shown. */
-async function logPathOf(execution: ManagedExecution): Promise<string | undefined> {
-  const result = await execution.result.catch(() => undefined);
-  return result?.truncation?.logPath;
 }
 
 function keptText(execution: ManagedExecution): string {

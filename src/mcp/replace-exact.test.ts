@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { threadMs } from '../../test/support/thread-time.ts';
 import { replaceExact } from './replace-exact.ts';
 
 const once = (text: string, old: string, replacement: string) =>
@@ -34,10 +35,10 @@ test('a result that would be too large is refused before it is made', async () =
 });
 
 test('a text that almost matches everywhere takes linear time', async () => {
-  const startedAt = performance.now();
+  const startedAt = threadMs();
   const old = `${'a'.repeat(50)}b${'a'.repeat(100_000)}`;
   await expect(once('a'.repeat(4_000_000), old, '')).rejects.toThrow('not in the file');
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(threadMs() - startedAt).toBeLessThan(5_000);
 });
 
 test('a file name that reads as text of Hotcell is quoted in each refusal', async () => {

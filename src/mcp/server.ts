@@ -1,20 +1,23 @@
 import { McpServer, type McpServerOptions, type ServerContext } from '@modelcontextprotocol/server';
 import { callWatchOf, watchCalls } from './call-watch.ts';
 import { patienceOf } from './client-patience.ts';
+import { type Asking, consentIn, NO_CONSENT } from './consent.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { instructionsFor } from './instructions.ts';
+import { mayInstall, maySetNetwork } from './offered.ts';
 import { startProgress } from './progress.ts';
 import { registerPrompts } from './prompts/index.ts';
 import { registerResources } from './resources/index.ts';
 import { shortenErrors } from './short-errors.ts';
 import { TOOLS } from './tools/index.ts';
+import { unlistTools } from './unlisted-tools.ts';
 
 export interface McpOptions {
   /** The tools of a profile, in place of Hotcell's own. */
   readonly tools?: readonly Tool[];
   readonly instructions?: string;
-  /** Validators for elicitation (a tool asks the client). Hotcell's own tools never use it. */
+  /** Validators for elicitation (a tool asks the client), in place of those of `deps.asking`. For tests. */
   readonly elicitation?: Elicitation;
   /** Whether the client asked for structured content in replies. Default: as configured. */
   readonly wantsStructured?: boolean;
@@ -25,25 +28,33 @@ export interface McpOptions {
  * server is cheap: expensive parts are made once, at module scope or in `deps`.
  */
 export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () => McpServer {
+  const { asking, owner } = deps;
   const tools = (options.tools ?? TOOLS).filter(
     ({ needsHostFiles }) => !needsHostFiles || deps.hostFiles !== undefined,
   );
+  const unlisted = tools.filter(
+    ({ needsNetwork, needsInstalling }) =>
+      (needsNetwork === true && !maySetNetwork(deps)) || (needsInstalling === true && !mayInstall(deps)),
+  );
+  const unlistedNames = new Set(unlisted.map(({ name }) => name));
   // The prompts name Hotcell's own tools, which a profile does not have.
   const hasPrompts = tools.some((tool) => TOOLS.includes(tool));
   const wantsStructured = options.wantsStructured === true || deps.config.structuredContent === 'always';
+  const isSame = !wantsStructured && owner.network === undefined && owner.mayInstall === undefined;
   return () => {
     const server = new McpServer(
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
         instructions: instructionsFor(deps.owner, options.instructions),
-        ...(options.elicitation ?? NO_ELICITATION),
-        // The list changes only with the version of Hotcell, and with what this client asked for.
-        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: wantsStructured ? 'private' : 'public' } },
+        ...(options.elicitation ?? (asking === undefined ? NO_ELICITATION : elicitationWith(asking))),
+        // The list changes only with the version of Hotcell, with what this client asked for, and with its token.
+        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: isSame ? 'public' : 'private' } },
       },
     );
     forgetInheritedNames(server);
     shortenErrors(server);
     watchCalls(server);
+    unlistTools(server, unlistedNames);
     // Not passed to the constructor, which would add the handlers before their calls are watched.
     server.server.registerCapabilities({
       tools: { listChanged: false },
@@ -74,13 +85,23 @@ function refuseElicitation(): never {
 }
 
 /**
- * SECURITY: Hotcell's tools send no state through a client, so any state that comes back was forged. (The SDK's own
+ * SECURITY: where nothing is asked, no state travels through a client, so any state that comes back was forged. (The SDK's own
  * validator would also cost each HTTP request a third of a millisecond.)
  */
 const NO_ELICITATION: Elicitation = {
   requestState: { verify: refuseElicitation },
   jsonSchemaValidator: { getValidator: refuseElicitation },
 };
+
+/** Forms have one field, which `consent.ts` checks, so that the SDK's own validator is not needed. */
+function elicitationWith({ codec }: Asking): Elicitation {
+  return {
+    requestState: { verify: codec.verify },
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
+  };
+}
 
 /** Maximum size of a reply's text for Claude Code. Without this hint it takes about 100,000 characters. */
 const RESULT_CHARS = 200_000;
@@ -101,6 +122,7 @@ function registerTool(
     const hasProgress = mcpReq._meta?.progressToken !== undefined;
     return patienceOf({ name: client, hasProgress }, deps.config.backgroundAfterMs);
   };
+  const asked = (args: unknown) => ({ owner: deps.owner.id, tool: name, args });
   server.registerTool(
     name,
     {
@@ -121,11 +143,17 @@ function registerTool(
           patienceMs: patienceIn(context),
           wantsStructured,
           signal: context.mcpReq.signal,
+          consent: deps.asking === undefined ? NO_CONSENT : consentIn(deps.asking, asked(args), { server, context }),
           reportWith: progress.reportWith,
           turn: async (bytes) => callWatchOf(context)?.turn(bytes),
         });
         const durationMs = Math.round(performance.now() - startedAt);
-        deps.log.debug('tool call', { tool: name, owner: deps.owner.id, durationMs, isError: result.isError === true });
+        deps.log.debug('tool call', {
+          tool: name,
+          owner: deps.owner.id,
+          durationMs,
+          isError: 'isError' in result && result.isError === true,
+        });
         return result;
       } finally {
         progress.stop();

@@ -5,13 +5,24 @@ import ipaddr from 'ipaddr.js';
 export type AddressKind =
   /** Routed on the internet, and not one of the host's. */
   | 'public'
-  /** Private, loopback, carrier-grade NAT and unique local addresses, and those of the host itself: an operator who names a host may mean one of these. */
+  /**
+   * Private, loopback, carrier-grade NAT and unique local addresses, those for documentation and benchmarks, and those of the host itself: an operator who names a
+   * host may mean one of these.
+   */
   | 'private'
   /** Link-local, metadata, multicast, reserved, unspecified, and forms that hide another address: only an operator who names the address itself means it. */
   | 'special';
 
 /** Metadata services of clouds outside of the link-local network: Azure's wire server, Alibaba's, Oracle's; and EC2's over IPv6. */
 const METADATA = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'];
+
+/**
+ * Networks for documentation and benchmarks. Nothing public is there, but gateways that intercept connections, as VPN clients and transparent proxies do, let names
+ * resolve to them.
+ */
+const GATEWAYS = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15'].map((network) =>
+  ipaddr.IPv4.parseCIDR(network),
+);
 
 const IPV4_KINDS: Readonly<Partial<Record<string, AddressKind>>> = {
   unicast: 'public',
@@ -41,7 +52,7 @@ export function addressKind(text: string, own: ReadonlySet<string> = new Set()):
   if (address === undefined) return 'special';
   const canonical = address.toString();
   if (METADATA.includes(canonical)) return 'special';
-  const kind = address instanceof ipaddr.IPv6 ? ipv6Kind(address) : (IPV4_KINDS[address.range()] ?? 'special');
+  const kind = address instanceof ipaddr.IPv6 ? ipv6Kind(address) : ipv4Kind(address);
   return kind === 'public' && own.has(canonical) ? 'private' : kind;
 }
 
@@ -60,6 +71,11 @@ function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
 function inner(address: ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
   return address.match(NAT64, 96) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
+}
+
+function ipv4Kind(address: ipaddr.IPv4): AddressKind {
+  if (GATEWAYS.some((network) => address.match(network))) return 'private';
+  return IPV4_KINDS[address.range()] ?? 'special';
 }
 
 function ipv6Kind(address: ipaddr.IPv6): AddressKind {

@@ -2,10 +2,12 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { deferred } from '../lib/deferred.ts';
+import { isTaker } from '../lib/taker.ts';
 import type { ConnectionEnd, RefusalReason } from './contract.ts';
 import { readUntilJudged } from './first-bytes.ts';
 import type { Verdict } from './first-bytes-check.ts';
 import { createIdleTimer } from './idle.ts';
+import { ServerSocket } from './server-socket.ts';
 import type { Direction } from './usage.ts';
 
 export interface Carriage {
@@ -56,15 +58,33 @@ export function carry(carriage: Carriage): { readonly ended: Promise<CarriageEnd
       idle.moved();
       from.resume();
     };
-    const pass = (chunk: Buffer) => {
+    const isCounted = (chunk: Buffer) => {
       idle.moved();
-      if (isOver || ended[direction]) return;
-      if (!carriage.count(direction, chunk.length)) return stop({ kind: 'refused', why: 'too-many-bytes' });
-      if (to.write(chunk)) return;
-      from.pause();
-      to.once('drain', resume);
+      if (isOver || ended[direction]) return false;
+      if (carriage.count(direction, chunk.length)) return true;
+      stop({ kind: 'refused', why: 'too-many-bytes' });
+      return false;
     };
-    from.on('data', pass).resume();
+    /** Returns whether to read on. */
+    const write = (chunk: Buffer) => {
+      if (to.write(chunk)) return true;
+      to.once('drain', resume);
+      return false;
+    };
+    const pass = (chunk: Buffer) => {
+      if (isCounted(chunk) && !write(chunk)) from.pause();
+    };
+    /** For bytes of a buffer that is used again: they are copied into a frame at once, or else into memory of their own. */
+    const passCopy = (chunk: Buffer) => {
+      if (!isCounted(chunk)) return true;
+      if (!isTaker(to) || !to.takeNow(chunk)) return write(Buffer.from(chunk));
+      const ready = to.untilReady();
+      void ready?.then(resume);
+      return ready === undefined;
+    };
+    if (from instanceof ServerSocket) from.passTo(passCopy);
+    else from.on('data', pass);
+    from.resume();
     if (first !== undefined && first.length > 0) pass(first);
     if (from.readableEnded) to.end(() => end(direction));
     else from.once('end', () => to.end(() => end(direction)));

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { deferred } from '../lib/deferred.ts';
 
 /** How long an attempt is alone before the next address is tried beside it (RFC 8305, 5). */
@@ -6,16 +6,16 @@ const ATTEMPT_DELAY_MS = 250;
 
 /**
  * Connects to the first of the addresses that answers. Rejects with the error of the last attempt, or with the signal's reason. No socket but the returned one is
- * left open. The socket is half-open, so that each direction ends on its own.
+ * left open.
  */
-export async function connectFirst(
+export async function connectFirst<Made extends Socket>(
   addresses: readonly string[],
   port: number,
-  { signal, delayMs = ATTEMPT_DELAY_MS }: { signal: AbortSignal; delayMs?: number },
-): Promise<Socket> {
+  { signal, makeSocket, delayMs = ATTEMPT_DELAY_MS }: { signal: AbortSignal; makeSocket: () => Made; delayMs?: number },
+): Promise<Made> {
   signal.throwIfAborted();
-  const won = deferred<Socket>();
-  const attempts = new Set<Socket>();
+  const won = deferred<Made>();
+  const attempts = new Set<Made>();
   let next = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -23,7 +23,8 @@ export async function connectFirst(
     clearTimeout(timer);
     const address = addresses[next++];
     if (address === undefined) return;
-    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, autoSelectFamily: false });
+    const socket = makeSocket();
+    socket.setNoDelay(true).connect({ host: address, port, autoSelectFamily: false });
     attempts.add(socket);
     socket.once('connect', () => won.resolve(socket));
     socket.once('error', (error) => {

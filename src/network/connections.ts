@@ -18,6 +18,7 @@ import type { ProxyServer } from './host-proxy.ts';
 import { openSocket, type Reach } from './open-socket.ts';
 import { pinnedAddresses } from './pinned-addresses.ts';
 import { decideBoth } from './policy.ts';
+import { readMemory } from './server-socket.ts';
 import { createUsage, type Usage } from './usage.ts';
 
 export interface ConnectionsOptions {
@@ -28,6 +29,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   readonly tlsOnlyPorts: readonly number[];
   readonly httpOnlyPorts: readonly number[];
+  /** False for services that the operator named: their clients are connected to loopback, and cannot know the server's name. */
+  readonly checksFirstBytes: boolean;
 }
 
 /** The connections of a session, those being opened included: decisions, limits, events. `tunnel.ts` and `http-forward.ts` say what travels on them. */
@@ -35,7 +38,7 @@ export interface Connections {
   readonly options: ConnectionsOptions;
   readonly usage: Usage;
   /** Opens a connection that was decided, limited and pinned. What it returns as `connected` must be ended by `end`. */
-  connect(requested: RequestedTarget, via: Via, signal?: AbortSignal): Promise<Connecting>;
+  connect(requested: RequestedTarget, via: Via, options: ConnectOptions): Promise<Connecting>;
   /** Counts a refusal that was found later, and says so in an event. */
   refuse(target: RequestedTarget, refused: { why: RefusalReason; saw?: string }, via: Via): Refusal;
   /** Whether the network is closed. */
@@ -45,6 +48,12 @@ export interface Connections {
   change(rules: NetworkRules): void;
   counters(): NetworkCounters;
   close(): void;
+}
+
+export interface ConnectOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether `carry` reads the socket: one that the host connected is a `ServerSocket` then, which others cannot read. */
+  readonly isCarried: boolean;
 }
 
 export type Connecting =
@@ -70,6 +79,8 @@ export interface Connected {
 interface Live {
   readonly target: Target;
   address?: string;
+  /** The reason if it was stopped between its opening and `onStop`, before there was a callback. */
+  stopped?: RefusalReason;
   stop(why: RefusalReason): void;
 }
 
@@ -80,6 +91,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const waiting = new Set<() => void>();
   const counts = { opened: 0, refused: 0, failed: 0 };
   let rules = options.rules;
+  /** All carried connections read into it, one after the other. */
+  let memory: Buffer | undefined;
   let isClosed = false;
 
   function refuse(target: RequestedTarget, refused: { why: RefusalReason; saw?: string }, via: Via): Refusal {
@@ -94,7 +107,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
     refusal: refuse(target, { why }, via),
   });
 
-  async function connect(requested: RequestedTarget, via: Via, signal?: AbortSignal): Promise<Connecting> {
+  async function connect(requested: RequestedTarget, via: Via, options: ConnectOptions): Promise<Connecting> {
+    const { signal, isCarried } = options;
     const exceeded = isClosed ? 'closed' : usage.begin();
     if (exceeded !== undefined) return refused(requested, exceeded, via);
     const target = parseTarget(requested);
@@ -104,19 +118,23 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return refused(target ?? requested, decision?.allowed === false ? decision.why : 'bad-host', via);
     }
     const stopping = new AbortController();
-    let stopped: RefusalReason | undefined;
     const entry: Live = {
       target,
       stop: (why) => {
-        stopped ??= why;
+        entry.stopped ??= why;
         stopping.abort();
       },
     };
     live.add(entry);
+    if (isCarried) memory ??= readMemory();
     const signals = [stopping.signal, AbortSignal.timeout(limits.connectMs), ...(signal === undefined ? [] : [signal])];
-    const opened = await openSocket({ target, named: decision.named, rules, via }, reach, AbortSignal.any(signals));
+    const opened = await openSocket(
+      { target, named: decision.named, rules, via, memory: isCarried ? memory : undefined },
+      reach,
+      AbortSignal.any(signals),
+    );
     // SECURITY: the policy may have changed while the name was resolved or the server was slow.
-    if (opened.kind === 'socket') stopped ??= objection(target, opened.address);
+    const stopped = entry.stopped ?? (opened.kind === 'socket' ? objection(target, opened.address) : undefined);
     if (opened.kind !== 'socket' || stopped !== undefined) {
       live.delete(entry);
       usage.release();
@@ -164,6 +182,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
       },
       onStop: (stop) => {
         entry.stop = stop;
+        if (entry.stopped !== undefined) stop(entry.stopped);
       },
       end: (how) => {
         if (!live.delete(entry)) return;

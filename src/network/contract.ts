@@ -25,7 +25,7 @@ export interface SessionNetwork {
   close(): void;
 }
 
-/** What the operator allows at most, and what the session wants within it. A connection needs both. */
+/** The most that the operator allows, and the wish of the session within it. A connection needs both. */
 export interface NetworkRules {
   /** SECURITY: only this one may open private addresses, by an exact rule. A session's own wish never does. */
   readonly ceiling: NetworkPolicy;
@@ -61,6 +61,9 @@ export interface RegistryHost {
   readonly rule: string;
   readonly configured: boolean;
 }
+
+/** Finds the registries that the host's own package managers use. */
+export type RegistryHosts = () => Promise<readonly RegistryHost[]>;
 
 /** A target as the guest names it: hostile text until `parseTarget` has normalised it. */
 export interface RequestedTarget {
@@ -139,7 +142,7 @@ export interface OpenConnection {
    * On port 443 a ClientHello with the target's name must come first; on port 80 all must be requests of HTTP whose Host is the target.
    */
   carry(client: Duplex): Promise<ConnectionEnd>;
-  /** For a client that has gone. Idempotent. */
+  /** Ends the connection of a client that has gone. Idempotent. */
   close(): void;
 }
 
@@ -176,7 +179,7 @@ export interface NetworkCounters {
   readonly receivedBytes: number;
 }
 
-/** For the audit log and the metrics. No path, header, byte or credential of a connection is in it. */
+/** An event for the audit log and the metrics. No path, header, byte or credential of a connection is in it. */
 export type NetworkEvent =
   | {
       readonly event: 'opened';

@@ -19,7 +19,8 @@ export type Verdict =
  * Judges the bytes that a client has sent so far; `isAll` if no more will come.
  *
  * SECURITY: a server at an allowed address may serve other hosts too (a content delivery network, a load balancer). The name in the ClientHello chooses among them,
- * so it must be the host that the rules allowed. What is encrypted (the Host header, an inner ClientHello, STARTTLS) cannot be seen here.
+ * so it must be the host that the rules allowed. What is encrypted (the Host header, an inner ClientHello, STARTTLS) cannot be seen here, and a second hello, which
+ * a server may ask for (HelloRetryRequest), is not looked at: servers choose by the first.
  */
 export function judgeFirstBytes(bytes: Buffer, rule: FirstBytesRule, isAll: boolean): Verdict {
   const read = readFirstBytes(bytes);

@@ -1,10 +1,11 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { connectFirst } from './connect-first.ts';
 import type { FailureReason, NetworkRules, RefusalReason, Target, Via } from './contract.ts';
 import type { HostProxy, ProxyServer } from './host-proxy.ts';
 import { pinnedAddresses } from './pinned-addresses.ts';
 import { dialProxy, openTunnel } from './proxy-tunnel.ts';
 import type { Resolve } from './resolve.ts';
+import { ServerSocket } from './server-socket.ts';
 
 /** The system calls of a connection, which tests replace at the edge. */
 export interface Reach {
@@ -18,6 +19,8 @@ export interface Wanted {
   readonly named: boolean;
   readonly rules: NetworkRules;
   readonly via: Via;
+  /** Memory to read into, if the socket is carried (`ServerSocket`). */
+  readonly memory: Buffer | undefined;
 }
 
 export type OpenedSocket =
@@ -27,7 +30,7 @@ export type OpenedSocket =
   | { readonly kind: 'failed'; readonly failure: FailureReason };
 
 /** Names that mean something inside of a network only: a proxy would resolve them to what stands beside it. */
-const LOCAL_NAMES =
+export const LOCAL_NAMES =
   /^[^.]+$|\.(?:localhost|local|localdomain|internal|intranet|private|corp|lan|home|home\.arpa|test|invalid|onion)$/;
 
 /** Resolves a target once, pins its addresses, and connects to one of them, or asks the host's proxy if it has one for public targets. Never rejects. */
@@ -46,7 +49,10 @@ export async function openSocket(wanted: Wanted, reach: Reach, signal: AbortSign
     if (pinned.kind === 'refused') return pinned;
     // SECURITY: a proxy gets the name, because many decide by it, and so resolves it again: what its network lets a name lead to is up to the proxy.
     if (proxy !== undefined && pinned.isPublic) return await throughProxy(proxy, wanted, signal);
-    const socket = await connectFirst(pinned.addresses, target.port, { signal });
+    // Half-open, so that each direction ends on its own.
+    const makeSocket = () =>
+      wanted.memory === undefined ? new Socket({ allowHalfOpen: true }) : new ServerSocket(wanted.memory);
+    const socket = await connectFirst(pinned.addresses, target.port, { signal, makeSocket });
     return { kind: 'socket', socket, ...(socket.remoteAddress === undefined ? {} : { address: socket.remoteAddress }) };
   } catch (error) {
     return { kind: 'failed', failure: failureOf(error, signal) };

@@ -35,6 +35,7 @@ export function createSessionNetwork(options: SessionNetworkOptions): SessionNet
     clock: options.clock ?? systemClock,
     tlsOnlyPorts: options.tlsOnlyPorts ?? TLS_ONLY_PORTS,
     httpOnlyPorts: options.httpOnlyPorts ?? HTTP_ONLY_PORTS,
+    checksFirstBytes: true,
   });
   let forwarder: HttpForwarder | undefined;
   const serveHttp: HttpForwarder['serve'] = (client, target) => {

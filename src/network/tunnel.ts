@@ -10,7 +10,7 @@ export async function openTunnelTo(
   requested: RequestedTarget,
   { serveHttp, signal }: { serveHttp: HttpForwarder['serve']; signal?: AbortSignal },
 ): Promise<Opening> {
-  const opening = await connections.connect(requested, 'tunnel', signal);
+  const opening = await connections.connect(requested, 'tunnel', { signal, isCarried: true });
   if (opening.kind !== 'connected') return opening;
   const { connected } = opening;
   const isHttp = connections.options.httpOnlyPorts.includes(connected.target.port);
@@ -36,7 +36,7 @@ function asHttp(tunnel: OpenConnection, serveHttp: HttpForwarder['serve']): Open
 
 function asTunnel(connected: Connected, connections: Connections): OpenConnection {
   const { target, socket, address, exact } = connected;
-  const { clock, limits, tlsOnlyPorts } = connections.options;
+  const { clock, limits, tlsOnlyPorts, checksFirstBytes } = connections.options;
   const tlsOnly = tlsOnlyPorts.includes(target.port);
   const cancelUncarried = clock.after(limits.idleMs, () => connected.end('idle'));
   const refusal = (refused: Parameters<Connections['refuse']>[1]) => connections.refuse(target, refused, 'tunnel');
@@ -55,7 +55,8 @@ function asTunnel(connected: Connected, connections: Connections): OpenConnectio
         const carrying = carry({
           client,
           server: socket,
-          judge: (bytes, isAll) => judgeFirstBytes(bytes, { target, tlsOnly, exact }, isAll),
+          judge: (bytes, isAll) =>
+            checksFirstBytes ? judgeFirstBytes(bytes, { target, tlsOnly, exact }, isAll) : { kind: 'pass' },
           holdServer: tlsOnly,
           count: connected.count,
           idleMs: limits.idleMs,

@@ -1,4 +1,5 @@
 import { type Display, type ExecutionResult, inOrder } from '../execution/result.ts';
+import { refusedSentence } from '../network/refused-connections.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import { outcomeException, outcomeSentence } from '../sandbox/outcome-table.ts';
 import { mimeBundle } from './mime-bundle.ts';
@@ -7,7 +8,7 @@ import { linesOf, type NotebookOutput } from './nbformat.ts';
 /** The parts of a result that a notebook shows. */
 export type Shown = Pick<
   ExecutionResult,
-  'outcome' | 'stdout' | 'stderr' | 'displays' | 'order' | 'value' | 'truncation'
+  'outcome' | 'stdout' | 'stderr' | 'displays' | 'order' | 'value' | 'truncation' | 'network'
 >;
 
 /** Converts a result to the outputs of a cell: texts and displays in their order, the value, and the error. */
@@ -19,6 +20,7 @@ export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[
       part.kind === 'display' ? displayData(displays[part.index]) : stream(part.kind, part.text),
     ),
     ...noteOf(shown.truncation?.displaysDropped ?? 0),
+    ...(shown.network === undefined ? [] : stream('stderr', `hotcell: ${refusedSentence(shown.network)}\n`)),
     ...(value === undefined
       ? []
       : [

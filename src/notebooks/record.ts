@@ -91,7 +91,8 @@ interface Entry extends RecordedExecution {
   readonly outputBytes: number;
 }
 
-function shownOf({ outcome, stdout, stderr, displays, order, value, truncation }: ExecutionResult): Shown {
+function shownOf(result: ExecutionResult): Shown {
+  const { outcome, stdout, stderr, displays, order, value, truncation, network } = result;
   return {
     outcome,
     stdout,
@@ -100,6 +101,7 @@ function shownOf({ outcome, stdout, stderr, displays, order, value, truncation }
     ...(order === undefined ? {} : { order }),
     ...(value === undefined ? {} : { value }),
     ...(truncation === undefined ? {} : { truncation }),
+    ...(network === undefined ? {} : { network }),
   };
 }
 

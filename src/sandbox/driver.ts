@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConfig } from './guest-config.ts';
 import type { DriverName, Isolation } from './isolation.ts';
+import type { LayersFolder } from './layers.ts';
 import type { SandboxSpec } from './spec.ts';
 import type { DriverTraits } from './traits.ts';
 
@@ -31,6 +32,12 @@ export interface Driver {
    * parent of kernels has its preloads.
    */
   create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
+
+  /**
+   * Identifies the files that a sandbox of this image begins with: equal texts mean the same interpreter and packages.
+   * Starts nothing, and is quick. Undefined if that cannot be told.
+   */
+  identify?(image: string | undefined, options?: { signal?: AbortSignal }): Promise<string | undefined>;
 
   /**
    * Adopts the sandbox of `spec.id`, whose server is gone; only for drivers with `traits.persistence`. The caller
@@ -80,6 +87,11 @@ export interface Sandbox {
    * The configuration for the guest's first `hello`. Absent for an adopted sandbox, whose guest is configured already.
    */
   readonly guestConfig?: GuestConfig;
+  /**
+   * The sandbox's own folder of layers, bound read-only. It is empty at first and removed with the sandbox. Absent if
+   * the sandbox cannot see folders of this host: its layers are sent over the channel then.
+   */
+  readonly layers?: LayersFolder;
   /** When and how the sandbox ended. Never rejects. */
   readonly ended: Promise<SandboxEnd>;
   /**

@@ -1,4 +1,5 @@
 import type { FolderIdentity } from '../lib/held-folder.ts';
+import { LAYER_HOOKS, LAYER_PROGRAMS } from './layers.ts';
 
 /** The configuration of a guest, sent in its first `hello` (docs/guest-protocol.md, section 2). */
 export interface GuestConfig {
@@ -48,10 +49,14 @@ export interface GuestLimits {
 /** The environment variables that every sandbox has. */
 export function standardEnvironment(options: {
   path: string;
+  /** Whether every Python that `path` leads to finds the layers by itself; otherwise PYTHONPATH leads it there. */
+  findsLayers: boolean;
   extra?: Readonly<Record<string, string>>;
 }): Record<string, string> {
   return {
-    PATH: options.path,
+    // Set from the start: a shell that runs when a layer arrives finds its programs, too.
+    PATH: `${LAYER_PROGRAMS}:${options.path}`,
+    ...(options.findsLayers ? {} : { PYTHONPATH: LAYER_HOOKS }),
     HOME: '/tmp',
     USER: 'sandbox',
     LOGNAME: 'sandbox',

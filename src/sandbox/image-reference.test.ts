@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { threadMs } from '../../test/support/thread-time.ts';
 import { fullImageName, matchesImagePattern } from './image-reference.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
@@ -69,8 +70,8 @@ describe('a pattern', () => {
   });
 
   test('is matched in linear time, whatever stars it has', () => {
-    const begin = performance.now();
+    const begin = threadMs();
     expect(allows(`${'*a'.repeat(120)}*b`, `a${'a'.repeat(240)}`)).toBe(false);
-    expect(performance.now() - begin).toBeLessThan(100);
+    expect(threadMs() - begin).toBeLessThan(100);
   });
 });

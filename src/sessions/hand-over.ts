@@ -1,7 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { nothing } from '../guest/nothing.ts';
-import { aborted } from '../lib/abort.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 
 export interface HandOverLimits {
@@ -30,7 +30,7 @@ export async function handOver(
     limit.throwIfAborted();
     if (Object.keys(environment).length === 0) return live;
     const answered = live.connection.request({ type: 'environment', variables: environment }, nothing);
-    await Promise.race([answered, aborted(limit)]);
+    await unlessAborted(answered, limit);
     return live;
   } catch {
     await live.dispose().catch(() => {});

@@ -6,7 +6,7 @@ import { mountDenied } from '../sandbox/mount-denied.ts';
 /** Reserved paths of the system and of Hotcell, including everything below. */
 const RESERVED = [
   ...['/proc', '/sys', '/dev', '/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
-  ...['/run', '/opt', '/var', '/boot', '/mnt/hotcell', '/hotcell_guest'],
+  ...['/run', '/opt', '/var', '/boot', '/mnt/hotcell', '/hotcell_guest', '/node_modules'],
 ];
 /** Paths that are reserved themselves; paths below them are free. */
 const RESERVED_ALONE = ['/', '/tmp', '/mnt'];

@@ -171,7 +171,7 @@ export function requireAllowed(shown: string, mount: Partial<JudgedMount>, rules
   if (source === undefined || !isBelowRoots(source, rules)) {
     throw mountDenied(
       `${shown}: not below an allowed folder`,
-      'Copy the files into the session instead (over MCP: load_file, if available). To allow mounts, whoever runs Hotcell adds the folder to mountRoots (HOTCELL_MOUNT_ROOTS).',
+      'Copy the files into the session instead (over MCP: load_file, if available). The user can allow mounts from a folder: --mount-root FOLDER (of hotcell mcp, serve or install), or mountRoots in the configuration.',
     );
   }
   const reason = rules.judge({ source, readOnly });

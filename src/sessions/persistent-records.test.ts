@@ -51,6 +51,12 @@ const RECORD: PersistentRecord = {
       shown: ['@8:1/srv/a'],
     },
   ],
+  installations: [
+    {
+      ...{ manager: 'pip', installed: [{ name: 'rich', version: '14.0' }], present: [], superseded: [] },
+      ...{ needsReset: false, layers: ['a'.repeat(64)], reused: true, durationMs: 12 },
+    },
+  ],
   openedAt: Date.now(),
   idleMs: 60_000,
   maxAgeMs: 600_000,
@@ -64,6 +70,14 @@ const age = (ms: number) => {
 test('another server reads a record unchanged', async () => {
   await recordsOf('aa').write(RECORD);
   expect(await recordsOf('bb').all()).toEqual([{ record: RECORD, holder: 'aa', lastUsedAt: expect.any(Number) }]);
+});
+
+test('a record whose layers are not keys of the store is none', async () => {
+  const [installation] = RECORD.installations!;
+  await recordsOf('aa').write({ ...RECORD, installations: [{ ...installation!, layers: ['../../etc'] }] });
+  expect(await recordsOf('bb').all()).toEqual([]);
+  expect(await recordsOf('bb').has('s-0a1b')).toBe(true);
+  expect(await recordsOf('bb').has('s-0a')).toBe(false);
 });
 
 test('records that another user of the machine could have written are refused', async () => {

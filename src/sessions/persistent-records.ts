@@ -4,6 +4,8 @@ import * as z from 'zod';
 import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { Installation } from './installation.ts';
+import { installationSchema } from './installation-log.ts';
 import { whyDue } from './lifetime.ts';
 import { type WrittenMount, writtenSchema } from './mount-entry.ts';
 
@@ -19,6 +21,12 @@ export interface PersistentRecord {
   readonly spec: SandboxSpec;
   /** The mounts as the mount registry compares them; records of older servers have none. */
   readonly registered?: readonly WrittenMount[] | undefined;
+  /** The network setting, as a list; records of older servers have none. */
+  readonly network?: readonly string[] | undefined;
+  /** Names of the services that the session may use. */
+  readonly services?: readonly string[] | undefined;
+  /** Packages that were installed, in order: a sandbox that replaces this one gets them again. */
+  readonly installations?: readonly Installation[] | undefined;
   readonly openedAt: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
@@ -51,6 +59,8 @@ export interface PersistentRecords {
   all(): Promise<readonly FoundRecord[]>;
   /** Takes a record over. False if another server was faster. */
   claim(found: FoundRecord): Promise<boolean>;
+  /** Whether there is a record of the session. */
+  has(uniqueId: string): Promise<boolean>;
   /** Whether a session uses that sandbox, or may be taken over with it. */
   isKept(sandboxId: string): Promise<boolean>;
   /** Removes expired records without a live server, and unfinished files of killed servers. */
@@ -98,6 +108,9 @@ const recordSchema = z.object({
   driver: z.enum(DRIVER_NAMES),
   spec: specSchema,
   registered: writtenSchema.optional(),
+  network: z.array(z.string().max(300)).max(1000).optional(),
+  services: z.array(z.string().max(100)).max(1000).optional(),
+  installations: z.array(installationSchema).max(1000).optional(),
   openedAt: z.number(),
   idleMs: z.number(),
   maxAgeMs: z.number(),
@@ -180,6 +193,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
         return false;
       }
     },
+    has: async (uniqueId) => (await names()).some((name) => NAME.exec(name)?.[1] === uniqueId),
     isKept: async (sandboxId) => {
       const found = (await all()).find(({ record }) => record.spec.id === sandboxId);
       return found !== undefined && !(await isOver(found));

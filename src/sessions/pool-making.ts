@@ -1,7 +1,7 @@
 import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
 import type { WarmReport } from '../guest/messages.ts';
 import { nothing } from '../guest/nothing.ts';
-import { aborted } from '../lib/abort.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import { holdFolder } from '../lib/held-folder.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -73,7 +73,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
     const live = await answering;
     if (live === undefined) return undefined;
     const limit = AbortSignal.any([stop, AbortSignal.timeout(startTimeoutMs)]);
-    const isWarm = await Promise.race([warmUp(live), aborted(limit)]).then(
+    const isWarm = await unlessAborted(warmUp(live), limit).then(
       (report) => report.died !== true,
       () => false,
     );

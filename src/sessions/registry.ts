@@ -14,7 +14,7 @@ export interface Registry {
    */
   isServerAlive(serverId: string): Promise<boolean>;
   /** The records of all servers, for a caller that is not a server. */
-  readonly records: Pick<PersistentRecords, 'all'>;
+  readonly records: Pick<PersistentRecords, 'all' | 'has'>;
   /** The facts about the servers that run. */
   servers(): Promise<readonly ServerFacts[]>;
   /** Announces a server, which answers others with its facts. It counts as alive until it leaves or its process ends, however that ends. */

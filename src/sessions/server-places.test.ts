@@ -53,6 +53,13 @@ it("the keys of this user include those in the account's home if HOME is another
   expect(secretsOfHomes([])).toEqual(expect.arrayContaining(ownHomes().map((home) => join(home, '.ssh'))));
 });
 
+it('a link on the search path to a program that set-up runs counts by its name, also of one Python version', () => {
+  vi.stubEnv('PATH', dataDir);
+  const names = ['python3.12', 'python', 'pip', 'pip3', 'uv', 'docker', 'apt-get', 'dnf', 'systemctl', 'chmod'];
+  for (const name of names) symlinkSync(`/srv/project/${name}`, join(dataDir, name));
+  expect(reliedPlaces(places())).toEqual(expect.arrayContaining(names.map((name) => join(dataDir, name))));
+});
+
 describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, to a third user's project", () => {
   const stranger = 61_842;
   beforeEach(() => {

@@ -60,7 +60,11 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
 }
 
 /** Programs that set-up, `status` and `doctor` run. */
-const HOST_PROGRAMS = ['docker', 'runsc', 'bwrap', 'uv', 'npm', 'python3', 'pip3', 'go', 'mmdebstrap', 'sudo', 'tar'];
+const HOST_PROGRAMS = [
+  ...['docker', 'runsc', 'bwrap', 'uv', 'npm', 'pip3', 'pip', 'go', 'mmdebstrap', 'sudo', 'tar', 'chmod'],
+  ...['systemctl', 'install', 'kill', 'apt-get', 'dnf', 'pacman', 'zypper', 'apk'],
+  ...['python3', 'python', ...[9, 10, 11, 12, 13, 14].map((minor) => `python3.${minor}`)],
+];
 
 /**
  * Node's global module folders: ~/.node_modules, ~/.node_libraries, a folder beside Node, NODE_PATH. The type

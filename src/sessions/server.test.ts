@@ -83,6 +83,25 @@ test('leftovers of a dead server in its own run folder are removed', async () =>
   expect(await readdir(join(folder, 'data/mounts'))).toEqual([]);
 });
 
+test('layers of dead servers and of sandboxes that no record names are removed, those of others are kept', async () => {
+  const layers = join(folder, 'data/layers');
+  const record = (id: string) => ({
+    ...{ uniqueId: id, id: 'lab', owner: 'ada', driver: 'docker' as const },
+    spec: { id, owner: 'ada', limits: DEFAULT_LIMITS, mounts: [], preloads: [], environment: {} },
+    ...{ openedAt: Date.now(), idleMs: 60_000, maxAgeMs: 600_000 },
+  });
+  await server.records.write(record('s-0a1b'));
+  for (const name of ['0123456789ab/s-1/0001', `${server.host.serverId}/s-2`, 'kept/s-0a1b/0001', 'kept/s-0dead']) {
+    await mkdir(join(layers, name), { recursive: true });
+  }
+  await server.clearAfterDead();
+  expect((await readdir(layers)).sort()).toEqual([server.host.serverId, 'kept'].sort());
+  expect(await readdir(join(layers, 'kept'))).toEqual(['s-0a1b']);
+  await server.release();
+  expect(await readdir(layers)).toEqual(['kept']);
+  server = await another();
+});
+
 test('a server answers its drivers from the given registry, and leaves it when it ends', async () => {
   const folders = { dataDir: join(folder, 'data'), runRoot: join(folder, 'run') };
   const files = createFileRegistry(folders);

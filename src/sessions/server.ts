@@ -1,9 +1,11 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDataFolder, openRunFolder } from '../config/folders.ts';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
+import { removeTree } from '../lib/remove-tree.ts';
 import type { Host } from '../sandbox/host.ts';
+import { keptLayers, layersRoot } from '../sandbox/layers.ts';
 import type { MountRegistry } from './mount-registry.ts';
 import type { PersistentRecords } from './persistent-records.ts';
 import type { Registry } from './registry.ts';
@@ -38,6 +40,8 @@ export async function becomeServer(
   makeOwnFolder(runDir, 0o711);
   const logs = join(dataDir, 'logs');
   const removeLogs = (id: string) => rm(join(logs, id), { recursive: true, force: true });
+  const layers = layersRoot(dataDir);
+  const removeLayers = (id: string) => removeTree(join(layers, id));
   const host: Host = {
     dataDir,
     runDir,
@@ -54,16 +58,27 @@ export async function becomeServer(
     logFolder: (sessionId) => join(logs, serverId, sessionId),
     clearAfterDead: async () => {
       await records.clear();
-      for (const dead of await membership.deadServers([logs])) {
+      await removeUnkept(dataDir, records);
+      for (const dead of await membership.deadServers([logs, layers])) {
         await removeLogs(dead);
+        await removeLayers(dead);
         await membership.forget(dead);
       }
     },
     release: async () => {
       // A log that cannot be removed must not stop the rest of the cleanup.
       await removeLogs(serverId).catch(() => {});
+      await removeLayers(serverId);
       await rm(runDir, { recursive: true, force: true });
       await membership.leave();
     },
   };
+}
+
+/** Removes layers of sandboxes that no record names any more. A record is written before its sandbox is created. */
+async function removeUnkept(dataDir: string, records: Pick<PersistentRecords, 'isKept'>): Promise<void> {
+  const folder = keptLayers(dataDir);
+  for (const id of await readdir(folder).catch(() => [])) {
+    if (!(await records.isKept(id))) await removeTree(join(folder, id));
+  }
 }

@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { HeldMounts } from './held-mounts.ts';
-import type { PersistencePlan } from './persistence-plan.ts';
+import type { KeptWithSandbox, PersistencePlan } from './persistence-plan.ts';
 
 /**
  * Creates the sandboxes of one session, one at a time. Each method rejects with a HotcellError, without leftovers.
@@ -15,12 +15,16 @@ export interface SessionSandboxes {
   first(driver: Driver): Promise<LiveSandbox>;
   /** Another sandbox, after a loss. */
   next(driver: Driver): Promise<LiveSandbox>;
+  /** Writes the record of a persistent session again, because its network setting or its packages have changed. */
+  keep(): Promise<void>;
 }
 
 export interface SandboxesOptions {
   readonly spec: SandboxSpec;
   readonly held: Pick<HeldMounts, 'registered' | 'requireSame' | 'requireAllowed'>;
   readonly persistence: PersistencePlan | undefined;
+  /** The network setting, the services and the packages of the session, for its record. */
+  readonly kept: () => Omit<KeptWithSandbox, 'registered'>;
   readonly startTimeoutMs: number;
   /** A signal that stops all creation. */
   readonly stop: AbortSignal;
@@ -29,13 +33,22 @@ export interface SandboxesOptions {
 }
 
 export function createSessionSandboxes(options: SandboxesOptions): SessionSandboxes {
-  const { spec, held, persistence, startTimeoutMs, stop, signal } = options;
+  const { spec, held, persistence, kept, startTimeoutMs, stop, signal } = options;
+  let write = async () => {};
+  let writing: Promise<void> = Promise.resolve();
+
+  /** One at a time: each replaces the same file. */
+  function keep(): Promise<void> {
+    writing = writing.catch(() => {}).then(write);
+    return writing;
+  }
 
   async function make(driver: Driver, id: string, { adopt = false, signal = stop } = {}): Promise<LiveSandbox> {
     // An adopted sandbox has its folders bound already.
     if (!adopt) await held.requireSame();
     const its = { ...spec, id };
-    await persistence?.keep(its, driver.name, held.registered);
+    write = async () => persistence?.keep(its, driver.name, { registered: held.registered, ...kept() });
+    if (persistence !== undefined) await keep();
     const live = await openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal, onCreated: loadSession });
     if (adopt) await endUnlessAllowed(live);
     return live;
@@ -62,10 +75,11 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
       return make(driver, resumed ?? spec.id, { adopt: resumed !== undefined, signal: either(stop, signal) });
     },
     next: (driver) => make(driver, newId('s')),
+    keep,
   };
 }
 
-/** What a session does with its sandbox, imported while its guest starts. A failure is reported to who uses it. */
+/** Imports the public session while the guest starts. A failure is reported by the next import. */
 function loadSession(): void {
   import('./session.ts').catch(() => {});
 }

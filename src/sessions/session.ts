@@ -1,3 +1,4 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Command, CommandOptions } from '../execution/command.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from '../execution/completion.ts';
 import { execute } from '../execution/execute.ts';
@@ -7,17 +8,20 @@ import { observeRuns, type RunCode, type RunObserver } from '../execution/observ
 import type { SessionCore } from '../execution/session-core.ts';
 import { startCommand } from '../execution/start-command.ts';
 import { type SessionVariables, sessionVariables } from '../execution/variables.ts';
+import type { AddedLayer } from '../guest/layers/add.ts';
 import { nothing } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
+import type { NetworkSetting } from '../network/contract.ts';
 import type { Notebook, NotebookSource } from '../notebooks/nbformat.ts';
 import { recordRuns } from '../notebooks/recorded-runs.ts';
 import { type NotebookOptions, type NotebookRun, runNotebook } from '../notebooks/run.ts';
 import { notebookOfRecord } from '../notebooks/write.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
+import type { SessionPackages } from './installation.ts';
 import { type SessionFiles, sessionFiles } from './session-files.ts';
 
 /** One sandbox with live state. `await using session = await hotcell.open()` closes it at the end of the block. */
-export interface Session extends AsyncDisposable {
+export interface Session extends AsyncDisposable, SessionPackages {
   /** The session's id, unique among all sessions of all servers. */
   readonly uniqueId: string;
   readonly isolation: Isolation;
@@ -53,11 +57,30 @@ export interface Session extends AsyncDisposable {
   /** Deletes all variables and ends all processes; files are kept. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
+  readonly network: SessionNetworkSetting;
+  /**
+   * Adds packages of this host to the sandbox, read-only: a folder with `python` (a site directory), `bin` (programs)
+   * and `node_modules`, of which each may be absent. Running code can import from them at once. The files must belong to
+   * this user, be readable for all, and stay unchanged until the session is closed.
+   */
+  addLayer(folder: string): Promise<AddedLayer>;
   /**
    * Resolves when no program can reach the sandbox any more. A container without mounts is removed in the background;
    * `hotcell.close()` waits for that.
    */
   close(): Promise<void>;
+}
+
+/** The network of a session: `none`, `registries`, `all`, or a list of rules. */
+export interface SessionNetworkSetting {
+  setting(): NetworkSetting;
+  /** Names of the operator's services (`forwards`, `credentials`) that the session may use. */
+  services(): readonly string[];
+  /**
+   * Changes it. When it resolves, connections that are no longer allowed are closed, and executions that begin later
+   * have the new environment variables. Rejects with `network_denied` above the ceiling, which the configuration sets.
+   */
+  set(setting: NetworkSetting): Promise<void>;
 }
 
 export interface SessionOptions {
@@ -69,6 +92,8 @@ export interface SessionOptions {
    * that a refused run is not recorded.
    */
   readonly observers?: readonly RunObserver[];
+  /** Installs packages into it. Absent for the sandboxes in which packages are built. */
+  readonly packages?: SessionPackages;
 }
 
 /**
@@ -76,7 +101,7 @@ export interface SessionOptions {
  * `run`.
  */
 export function createSession(core: SessionCore, options: SessionOptions): Session & { readonly run: RunCode } {
-  const { policy, recordBytes, observers = [] } = options;
+  const { policy, recordBytes, observers = [], packages = NO_PACKAGES } = options;
   const recorded = recordRuns(recordBytes);
   const run = observeRuns([...observers, recorded.observer], (one) => execute(core, one, policy));
   return {
@@ -96,7 +121,22 @@ export function createSession(core: SessionCore, options: SessionOptions): Sessi
         await connection.request({ type: 'restart' }, nothing).catch(rethrowAsOurs);
       }),
     files: sessionFiles(core),
+    network: {
+      setting: core.network.setting,
+      services: core.network.services,
+      set: (setting) => core.network.set(setting),
+    },
+    addLayer: core.addLayer,
+    install: packages.install,
+    installations: packages.installations,
     close: core.close,
     [Symbol.asyncDispose]: core.close,
   };
 }
+
+const NO_PACKAGES: SessionPackages = {
+  install: async () => {
+    throw new HotcellError('not_offered', 'packages cannot be installed into this session');
+  },
+  installations: () => [],
+};

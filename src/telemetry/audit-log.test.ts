@@ -33,6 +33,17 @@ describe('the audit log', () => {
     expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700);
   });
 
+  test('cuts long texts and long lists, which a caller chooses', async () => {
+    const log = opened();
+    const network = Array.from({ length: 100 }, (_, index) => `!${'x'.repeat(400)}${index}`);
+    log.record({ event: 'network-changed', owner: 'ada', session: 's-1', policy: { network } });
+    await log.close();
+    const [{ policy }] = linesOf() as [{ policy: { network: string[] } }];
+    expect(policy.network).toHaveLength(21);
+    expect(policy.network.at(-1)).toBe('… and 80 more');
+    expect(policy.network[0]).toHaveLength(301);
+  });
+
   test('creates no file before the first entry', async () => {
     await opened().close();
     expect(readdirSync(folder)).toEqual([]);

@@ -33,8 +33,12 @@ const RETRY_MS = 1_000;
 const CLOSE_MS = 2_000;
 const MOST_PENDING_BYTES = 4 * 1_048_576;
 const LONGEST_TEXT = 300;
+const LONGEST_LIST = 20;
 /** SECURITY: events that a client or a program in a sandbox can cause without end. */
-const TALLIED: ReadonlySet<AuditEntry['event']> = new Set(['refused', 'file-read', 'call-ended']);
+const TALLIED: ReadonlySet<AuditEntry['event']> = new Set([
+  ...(['refused', 'file-read', 'call-ended', 'network-changed', 'packages-installed'] as const),
+  ...(['connection-opened', 'connection-refused', 'connection-failed', 'connection-closed'] as const),
+]);
 
 export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
   const { now = () => new Date(), repeatsEveryMs = REPEATS_EVERY_MS, onFailure = () => {} } = options;
@@ -193,7 +197,10 @@ interface Line {
 }
 
 function lineOf(entry: object): Line {
-  const short = (_: string, value: unknown) =>
-    typeof value === 'string' && value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+  const short = (_: string, value: unknown) => {
+    if (typeof value === 'string' && value.length > LONGEST_TEXT) return `${value.slice(0, LONGEST_TEXT)}…`;
+    if (!Array.isArray(value) || value.length <= LONGEST_LIST) return value;
+    return [...value.slice(0, LONGEST_LIST), `… and ${value.length - LONGEST_LIST} more`];
+  };
   return { bytes: Buffer.from(`${JSON.stringify(entry, short)}\n`) };
 }

@@ -23,9 +23,12 @@ export interface AuditEntry {
   /** The path, relative to the workspace. */
   readonly path?: string;
   readonly sizeBytes?: number;
-  /** The kind of an outcome, or why a session was closed. */
+  /** The kind of an outcome, why a session was closed, or why a connection was refused or ended. */
   readonly outcome?: string;
   readonly durationMs?: number;
+  /** The server that a program connected to, or wanted to. */
+  readonly host?: string;
+  readonly port?: number;
   /** The method of a call from the sandbox, and what it tells about the call. */
   readonly method?: string;
   readonly facts?: Readonly<Record<string, string | number | boolean>>;
@@ -45,6 +48,7 @@ export function auditEntryOf(event: FeedEvent): AuditEntry {
       return { ...entry, outcome: why };
     }
     case 'session-opened':
+    case 'packages-installed':
       return { ...event, durationMs: Math.round(event.durationMs) };
     case 'execution-ended': {
       const { codeBytes: _code, outputBytes: _output, ...entry } = event;
@@ -53,6 +57,18 @@ export function auditEntryOf(event: FeedEvent): AuditEntry {
     case 'call-ended': {
       const { receivedBytes, sentBytes, ...entry } = event;
       return { ...entry, durationMs: Math.round(entry.durationMs), sizeBytes: receivedBytes + sentBytes };
+    }
+    case 'connection-opened':
+    case 'connection-refused':
+    case 'connection-failed':
+    case 'connection-closed': {
+      const { why, durationMs, sentBytes, receivedBytes, ...entry } = event;
+      return {
+        ...entry,
+        ...(why === undefined ? {} : { outcome: why }),
+        ...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs) }),
+        ...(sentBytes === undefined ? {} : { sizeBytes: sentBytes + (receivedBytes ?? 0) }),
+      };
     }
     default:
       return event;

@@ -49,8 +49,10 @@ test('the metrics count by driver, outcome and code, never by owner or session',
     executed: note('executed'),
     bytes: note('bytes'),
     called: note('called'),
+    connection: note('connection'),
     refused: note('refused'),
   };
+  const server = { owner: 't1', session: 's-1', host: 'a.example', port: 443 };
   for (const event of [
     ended,
     { event: 'session-closed', owner: 't1', session: 's-1', driver: 'docker', why: 'age' },
@@ -59,6 +61,8 @@ test('the metrics count by driver, outcome and code, never by owner or session',
       ...{ event: 'call-ended', owner: 't1', session: 's-1', method: 'echo', outcome: 'ok', durationMs: 20, facts: {} },
       ...{ receivedBytes: 7, sentBytes: 8 },
     },
+    { ...server, event: 'connection-refused', why: 'not-allowed' },
+    { ...server, event: 'connection-closed', why: 'ended', durationMs: 5, sentBytes: 3, receivedBytes: 4 },
     { event: 'refused', owner: 't1', refusal: 'too_many_sessions' },
   ] satisfies FeedEvent[]) {
     countEvent(metrics, event);
@@ -72,6 +76,10 @@ test('the metrics count by driver, outcome and code, never by owner or session',
     ['called', 'echo', 'ok', 0.02],
     ['bytes', 'in', 'call', 8],
     ['bytes', 'out', 'call', 7],
+    ['connection', 'refused', 'not-allowed'],
+    ['connection', 'closed', 'ended'],
+    ['bytes', 'in', 'network', 4],
+    ['bytes', 'out', 'network', 3],
     ['refused', 'too_many_sessions'],
   ]);
 });

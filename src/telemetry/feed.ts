@@ -19,6 +19,9 @@ export type FeedEvent =
   | ExecutionEnded
   | FileCopied
   | CallEnded
+  | NetworkDecided
+  | NetworkChanged
+  | PackagesInstalled
   | Refused
   | TokenChanged;
 
@@ -91,8 +94,39 @@ export interface CallEnded extends Omit<InSession, 'isolation'> {
   readonly durationMs: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;
-  /** What the method tells about the call, such as a host or a model. */
+  /** Facts of the method about the call, such as a host or a model. */
   readonly facts: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A decision about a connection of a sandbox to a server, or the end of one. */
+export interface NetworkDecided extends Omit<InSession, 'isolation'> {
+  readonly event: 'connection-opened' | 'connection-refused' | 'connection-failed' | 'connection-closed';
+  readonly host: string;
+  readonly port: number;
+  /** Why it was refused or failed, or how it ended. */
+  readonly why?: string;
+  readonly durationMs?: number;
+  readonly sentBytes?: number;
+  readonly receivedBytes?: number;
+  /** The rule that allowed it, the address, and the name that the client used instead. */
+  readonly facts?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** The network setting of a session was changed. */
+export interface NetworkChanged extends InSession {
+  readonly event: 'network-changed';
+  readonly via?: string;
+  /** The setting, and what a person allowed beyond the ceiling. */
+  readonly policy: Readonly<Record<string, unknown>>;
+}
+
+/** Packages were installed into a session. */
+export interface PackagesInstalled extends InSession {
+  readonly event: 'packages-installed';
+  readonly via?: string;
+  readonly durationMs: number;
+  /** The manager, the packages as `name==version`, and whether nothing had to be built. */
+  readonly policy: Readonly<Record<string, unknown>>;
 }
 
 export interface Refused {

@@ -74,6 +74,12 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
     buckets: EXECUTION_SECONDS,
     registers,
   });
+  const connections = new Counter({
+    name: 'hotcell_connections_total',
+    help: 'Network connections of sandboxes, by decision and end, with the reason',
+    labelNames: ['event', 'reason'],
+    registers,
+  });
   const refusals = new Counter({
     name: 'hotcell_refusals_total',
     help: 'Number of refused calls, by error code',
@@ -90,6 +96,7 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
     executed: (driver, outcome, seconds) => executions.observe({ driver, outcome }, seconds),
     bytes: (direction, kind, count) => bytes.inc({ direction, kind }, count),
     called: (method, outcome, seconds) => calls.observe({ method, outcome }, seconds),
+    connection: (event, reason) => connections.inc({ event, reason }),
     refused: (code) => refusals.inc({ code }),
     exposition: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

@@ -29,3 +29,37 @@ test('reads of ever new files are bounded', () => {
   expect(written).toBeLessThan(300);
   expect(tally.drain()).toMatchObject([{ times: 10_000 - written }]);
 });
+
+const refused = (host: string, session = 's-1'): AuditEntry => ({
+  ...{ event: 'connection-refused', owner: 'ada', session, host, port: 443, outcome: 'not-allowed' },
+});
+
+test('connections of one session to one server with one decision become one entry', () => {
+  const tally = createRepeatTally();
+  for (const entry of [refused('a'), refused('b'), refused('a', 's-2')]) expect(tally.note(entry)).toEqual(entry);
+  const opened: AuditEntry = { ...refused('a'), event: 'connection-opened' };
+  expect(tally.note(opened)).toEqual(opened);
+  expect(tally.note(refused('a'))).toBeUndefined();
+  expect(tally.drain()).toEqual([refused('a')]);
+});
+
+test('connections to servers that a program makes up are bounded', () => {
+  const tally = createRepeatTally();
+  let written = 0;
+  for (let host = 0; host < 10_000; host += 1) if (tally.note(refused(`h${host}`)) !== undefined) written += 1;
+  expect(written).toBeLessThan(300);
+  expect(tally.drain()).toMatchObject([{ times: 10_000 - written }]);
+});
+
+test('changes of a network to one setting become one entry, and ever new settings are bounded', () => {
+  const tally = createRepeatTally();
+  const changed = (host: string): AuditEntry => ({
+    ...{ event: 'network-changed', owner: 'ada', session: 's-1', policy: { network: [`!${host}.example`] } },
+  });
+  for (const host of ['a', 'b']) expect(tally.note(changed(host))).toEqual(changed(host));
+  expect(tally.note(changed('a'))).toBeUndefined();
+  let written = 0;
+  for (let host = 0; host < 1_000; host += 1) if (tally.note(changed(`h${host}`)) !== undefined) written += 1;
+  expect(written).toBeLessThan(30);
+  expect(tally.note({ ...changed('c'), owner: 'bob' })).toBeDefined();
+});

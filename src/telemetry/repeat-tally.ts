@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AuditEntry } from './audit.ts';
 
 /** An entry as the audit log writes it; `times` is the number of events that it stands for. */
@@ -17,30 +18,51 @@ export interface RepeatTally {
 }
 
 /**
- * The maximum number of files per owner and period whose reads are counted separately. Further files are counted
- * together.
+ * The maximum number of files per owner and period whose reads are counted separately, and of servers whose connections
+ * are. Further ones are counted together.
  */
 const MOST_FILES = 200;
+const MOST_SERVERS = 200;
+/** The same for settings of networks, and for sets of packages, which are longer. */
+const MOST_POLICIES = 20;
 
 /**
  * SECURITY: a client that causes one entry per request could flood the log, so that older entries rotate out. So the
  * kind of a refusal contains nothing that a client chooses: the owner, who is authenticated or `unknown`; the code; and
  * the tool or route, from a fixed list. Session, execution and path are not part of it. Reads are aggregated by file,
  * because the holder of a signed link can read it any number of times; the number of files is bounded. Calls are
- * aggregated by session, method and outcome, all of which are the host's words.
+ * aggregated by session, method and outcome, all of which are the host's words. Connections are aggregated by session,
+ * decision and server; a program can invent any number of servers, so their number is bounded, too. Changes of a
+ * network and installations are aggregated by session and by what was set or installed.
  */
 export function createRepeatTally(): RepeatTally {
   const kinds = new Map<string, { last: AuditEntry; times: number; sizeBytes: number }>();
   const files = new Map<string, Set<string>>();
+  const servers = new Map<string, Set<string>>();
+  const policies = new Map<string, Set<string>>();
 
-  function kindOf({ event, owner, refusal, via, session, path, method, outcome }: AuditEntry): string {
+  function kindOf({
+    event,
+    owner,
+    refusal,
+    via,
+    session,
+    path,
+    method,
+    outcome,
+    host,
+    port,
+    policy,
+  }: AuditEntry): string {
     if (event === 'refused') return JSON.stringify([owner, refusal, via]);
     if (event === 'call-ended') return JSON.stringify([event, owner, session, method, outcome]);
-    const file = JSON.stringify([session, path]);
-    const known = files.get(owner) ?? new Set();
-    files.set(owner, known);
-    if (known.size < MOST_FILES) known.add(file);
-    return JSON.stringify([event, owner, via, known.has(file) ? file : undefined]);
+    if (host !== undefined) {
+      const server = within(servers, owner, MOST_SERVERS, JSON.stringify([host, port]));
+      return JSON.stringify([event, owner, session, outcome, server]);
+    }
+    if (event === 'network-changed' || event === 'packages-installed')
+      return JSON.stringify([event, owner, within(policies, owner, MOST_POLICIES, digestOf([session, policy]))]);
+    return JSON.stringify([event, owner, via, within(files, owner, MOST_FILES, JSON.stringify([session, path]))]);
   }
 
   return {
@@ -59,6 +81,8 @@ export function createRepeatTally(): RepeatTally {
     drain: () => {
       const gathered: TalliedEntry[] = [];
       files.clear();
+      servers.clear();
+      policies.clear();
       for (const [kind, tally] of kinds) {
         const { last, times, sizeBytes } = tally;
         if (times === 0) kinds.delete(kind);
@@ -71,4 +95,16 @@ export function createRepeatTally(): RepeatTally {
     },
     isEmpty: () => kinds.size === 0,
   };
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64');
+}
+
+/** The name, if it is among the first so many of its owner; otherwise undefined. */
+function within(known: Map<string, Set<string>>, owner: string, most: number, name: string): string | undefined {
+  const names = known.get(owner) ?? new Set();
+  known.set(owner, names);
+  if (names.size < most) names.add(name);
+  return names.has(name) ? name : undefined;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionResult, Hotcell, OpenOptions, Session } from '../../src/index.ts';
+import type { ExecutionResult, Hotcell, NetworkSetting, OpenOptions, Session } from '../../src/index.ts';
+import type { Online } from '../support/online.ts';
 import type { Target, TargetName } from '../support/targets.ts';
 import type { TestMethods } from '../support/test-methods.ts';
 
@@ -13,6 +14,8 @@ export interface Context {
   impatient(): Promise<Session>;
   /** As `fresh`, of a host that serves the methods of test-methods.ts. */
   calling(): Promise<{ readonly session: Session; readonly tests: TestMethods }>;
+  /** Servers of the test's own, and sessions of a host whose ceiling names them; `open` is as `fresh`. */
+  online(): Promise<{ readonly servers: Online; open(network: NetworkSetting): Promise<Session> }>;
 }
 
 /** Reasons why a requirement says nothing about some targets. */

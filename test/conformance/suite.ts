@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Hotcell, OpenOptions, Session } from '../../src/index.ts';
+import { type Online, startOnline } from '../support/online.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import { createTestMethods } from '../support/test-methods.ts';
 import type { Context, Requirement } from './context.ts';
@@ -25,13 +26,18 @@ import { kernelCounterRequirements } from './proofs/kernel-counters.ts';
 import { kernelStateRequirements } from './proofs/kernel-state.ts';
 import { kernelWideRequirements } from './proofs/kernel-wide.ts';
 import { languageRequirements } from './proofs/languages.ts';
+import { layerRequirements } from './proofs/layers.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { mountRequirements } from './proofs/mounts.ts';
 import { networkRequirements } from './proofs/network.ts';
 import { notebookRequirements } from './proofs/notebooks.ts';
+import { onlineRequirements } from './proofs/online.ts';
+import { packageRequirements } from './proofs/packages.ts';
 import { parallelRequirements } from './proofs/parallel.ts';
+import { printingRequirements } from './proofs/printing.ts';
 import { programRequirements } from './proofs/programs.ts';
+import { proxyRequirements } from './proofs/proxy.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
@@ -42,6 +48,7 @@ import { leftOutOf } from './where-proved.ts';
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
   ...executionRequirements,
+  ...printingRequirements,
   ...asyncioRequirements,
   ...programRequirements,
   ...displayRequirements,
@@ -71,8 +78,12 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...kernelStateRequirements,
   ...kernelWideRequirements,
   ...networkRequirements,
+  ...onlineRequirements,
+  ...proxyRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,
+  ...layerRequirements,
+  ...packageRequirements,
   ...traitRequirements,
   ...environmentRequirements,
 ];
@@ -91,6 +102,7 @@ export async function describeConformance(target: Target): Promise<void> {
     let session: Session;
     let impatient: Promise<Hotcell> | undefined;
     let calling: Promise<Hotcell> | undefined;
+    let online: Promise<{ servers: Online; hotcell: Hotcell }> | undefined;
     const tests = createTestMethods();
     beforeAll(async () => {
       hotcell = await openTarget(target);
@@ -100,6 +112,9 @@ export async function describeConformance(target: Target): Promise<void> {
       await hotcell?.close();
       await (await impatient)?.close();
       await (await calling)?.close();
+      const reached = await online;
+      await reached?.hotcell.close();
+      reached?.servers[Symbol.dispose]();
     });
 
     for (const requirement of REQUIREMENTS) {
@@ -139,6 +154,11 @@ export async function describeConformance(target: Target): Promise<void> {
             calling ??= openTarget({ ...target, preloads: false }, { methods: tests.methods });
             return { session: await open(await calling), tests };
           },
+          online: async () => {
+            online ??= openOnline({ ...target, preloads: false });
+            const { servers, hotcell: reaching } = await online;
+            return { servers, open: (network) => open(reaching, { network }) };
+          },
         };
         try {
           await requirement.prove(context);
@@ -148,4 +168,9 @@ export async function describeConformance(target: Target): Promise<void> {
       });
     }
   });
+}
+
+async function openOnline(target: Target): Promise<{ servers: Online; hotcell: Hotcell }> {
+  const servers = await startOnline();
+  return { servers, hotcell: await servers.trusting(() => openTarget(target, servers.options)) };
 }

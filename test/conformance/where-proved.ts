@@ -53,18 +53,24 @@ export const LEFT_TO_OTHERS: Readonly<Partial<Record<TargetName, readonly LeftTo
   'process, single': [
     {
       other: 'process, shared',
-      ids: [...IN_JAILS, ...['limit:memory-', 'limit:processes', 'limit:cpu', 'javascript:out-of-memory']],
+      ids: [
+        ...IN_JAILS,
+        ...['limit:memory-', 'limit:processes', 'limit:cpu', 'javascript:out-of-memory', 'packages:npm'],
+      ],
     },
   ],
   // Its jails are built alike, and their mounts: only limits are kept in another way.
-  'process, without cgroups': [{ other: 'process, shared', ids: [...IN_JAILS, 'mounts:', 'session:'] }],
+  'process, without cgroups': [
+    { other: 'process, shared', ids: [...IN_JAILS, 'mounts:', 'layers:', 'session:', 'packages:npm'] },
+  ],
   // The kernel is the same, and cgroups limit memory. What keeps neighbours apart is not the same, so all of that is proved there, but for the dearest of
-  // the five counters that Linux keeps for each uid.
+  // the five counters that Linux keeps for each uid. Packages are those of one list with versions and hashes; that all are there is proved everywhere.
   docker: [
     {
       other: 'process, shared',
       ids: [
         ...[...ON_LINUX, ...HIDDEN_MEMORY, 'limit:supervisor-memory', 'neighbour:epoll', 'javascript:out-of-memory'],
+        'environment:packages',
       ],
     },
   ],
@@ -75,14 +81,15 @@ export const LEFT_TO_OTHERS: Readonly<Partial<Record<TargetName, readonly LeftTo
       ids: [
         ...['interrupt:default-grace', 'limit:supervisor-memory', 'command:deadline', 'command:background'],
         ...['command:backpressure', 'command:beside', 'execute:randomness', 'javascript:out-of-memory'],
-        ...HIDDEN_MEMORY,
+        ...[...HIDDEN_MEMORY, 'environment:packages'],
       ],
     },
     // The same image, and the same driver with another runtime: what the host decides about, and how kernels come to be.
     {
       other: 'docker',
       ids: [
-        ...['environment:', 'session:pool', 'session:environment', 'session:alike', 'mounts:below-writable'],
+        ...['environment:installed', 'environment:programs', 'environment:fonts'],
+        ...['session:pool', 'session:environment', 'session:alike', 'mounts:below-writable'],
         ...['mounts:targets', 'mounts:reserved', 'mounts:replaced', 'mounts:handed-on'],
       ],
     },

@@ -134,7 +134,7 @@ function propertiesOf(schema: z.ZodType): Record<string, Property> {
 }
 
 function byDefault({ default: value }: Property): string {
-  if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (value === undefined || (typeof value === 'object' && Object.keys(value as object).length === 0)) return 'none';
   if (Array.isArray(value)) return value.map((item) => `\`${item}\``).join(', ');
   return typeof value === 'number' ? number(value) : `\`${String(value)}\``;
 }

@@ -19,7 +19,7 @@ export function packagesPage(): string {
     '<!-- Generated from images/python/standard.json and requirements.txt: npx vitest run test/documents.test.ts -u -->',
     `Every Python sandbox has these packages: the standard image of docker and gvisor, and the environment that
 \`hotcell setup process\` makes. They are about ${size.downloadMB} MB to download and ${gigabytes(size.installedMB)} installed; the image is ${gigabytes(size.imageMB)}. A sandbox
-has no network, so code cannot install others: [Adding packages and your own image](guides/packages.md) says how you do.`,
+has no network; code installs others through the host, or you add them: [Adding packages](guides/packages.md) says how.`,
     '## Python packages',
     ...groups.flat(),
     '## Programs',

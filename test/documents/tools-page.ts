@@ -81,6 +81,7 @@ function toolSection(tool: (typeof TOOLS)[number]): string {
     ...(tool.annotations.destructiveHint === true ? ['can destroy what is there'] : []),
     ...(tool.isLong === true ? ['sends progress'] : []),
     ...(tool.needsHostFiles === true ? ['over HTTP only where the server grants it'] : []),
+    ...(tool.needsNetwork === true ? ['only where the server grants a network'] : []),
   ];
   return `## ${tool.name}
 

@@ -6,6 +6,8 @@ import { findProgram } from '../../src/lib/find-program.ts';
 import { shellQuoted } from '../../src/lib/shell-quoted.ts';
 import { buildOnce } from '../support/built-program.ts';
 import { cgroupsNamed } from '../support/cgroups.ts';
+import { type CommandLine, EACH_COMMAND, listCommands } from '../support/each-command.ts';
+import { strength } from '../support/strength.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 import { newTestHome } from '../support/test-home.ts';
 
@@ -17,6 +19,8 @@ export interface BuiltHotcell {
   /** Why programs cannot be run here, where they cannot. */
   readonly unavailable: string | undefined;
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** Runs command lines of the program that read nothing from stdin, one after the other. A plain run starts Node once for all of them. */
+  runEach(commands: readonly CommandLine[]): Promise<Finished[]>;
   /** Starts a program of Node's and leaves it to the caller. */
   start(args: readonly string[], stdout?: 'pipe' | number): ChildProcess;
   /** The same with a terminal of its own, where there is a program to make one with. */
@@ -24,7 +28,7 @@ export interface BuiltHotcell {
   /** The same, for a test that reads the screen. What is in `env` is added to the environment, or taken out of it where it is undefined. */
   onTerminal(
     args: readonly string[],
-    options?: { env?: NodeJS.ProcessEnv; columns?: number; rows?: number },
+    options?: { cwd?: string; env?: NodeJS.ProcessEnv; columns?: number; rows?: number },
   ): TerminalProgram;
   /** Every trace of it on this machine: processes, run folders, cgroups. */
   leftovers(): string[];
@@ -43,6 +47,9 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** A program that writes more is ended. */
+const MOST_OUTPUT_BYTES = 64 * 1_048_576;
+
 /**
  * Modules that users have preloaded take a second of a processor to import, for each server that a test starts, and a sandbox ahead takes a tenth.
  * `mcp-workflow.test.ts` has all of it.
@@ -52,11 +59,11 @@ export const LEAN_SERVER = { HOTCELL_PRELOADS: 'json', HOTCELL_POOL_SIZE: '0' };
 /** Files in one worker share the answer, which takes the doctor seconds: it is about the machine. */
 let whetherUsable: Promise<string | undefined> | undefined;
 
-/** Builds what is stale and makes the data folder. The Python environment is shared: making one takes a minute. */
-export async function buildHotcell(): Promise<BuiltHotcell> {
+/** Builds what is stale and makes the data folder; `variables` are added to the environment of its programs. The Python environment is shared: making one takes a minute. */
+export async function buildHotcell(variables: Readonly<Record<string, string>> = {}): Promise<BuiltHotcell> {
   buildOnce();
   const home = newTestHome();
-  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
+  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1', ...variables };
   const serving = { ...env, ...LEAN_SERVER };
 
   function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
@@ -64,7 +71,7 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
       const child = execFile(
         process.execPath,
         args,
-        { cwd: root, env: { ...env, ...options.env } },
+        { cwd: root, env: { ...env, ...options.env }, maxBuffer: MOST_OUTPUT_BYTES },
         (error, stdout, stderr) => {
           const signal = constants.signals[error?.signal as NodeJS.Signals] ?? 0;
           resolve({
@@ -78,12 +85,34 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
     });
   }
 
-  const finding = whetherUsable ?? run(['dist/cli.js', 'doctor', '--json']).then(({ stdout }) => reasonIn(stdout));
+  async function runEach(commands: readonly CommandLine[]): Promise<Finished[]> {
+    const finished: Finished[] = [];
+    if (strength({ plain: false, all: true })) {
+      for (const { args, env: more } of commands)
+        finished.push(await run(['dist/cli.js', ...args], { env: more ?? {} }));
+      return finished;
+    }
+    using listed = listCommands(commands);
+    const { stdout, stderr } = await run([EACH_COMMAND, 'dist/cli.js', listed.file]);
+    const [out, err] = [listed.split(stdout), listed.split(stderr)];
+    return commands.map((_, index) => ({
+      exitCode: out[index]?.exitCode ?? -1,
+      stdout: out[index]?.text ?? '',
+      stderr: err[index]?.text ?? stderr,
+    }));
+  }
+
+  // Without an engine: only what the doctor says of jails is looked at, and containers take a processor for a second.
+  const engineless = { DOCKER_HOST: 'unix:///no/engine' };
+  const finding =
+    whetherUsable ??
+    run(['dist/cli.js', 'doctor', '--json'], { env: engineless }).then(({ stdout }) => reasonIn(stdout));
   whetherUsable = finding;
   return {
     home,
     unavailable: await finding,
     run,
+    runEach,
     start: (args, stdout = 'pipe') =>
       spawn(process.execPath, args, { cwd: root, env: serving, stdio: ['ignore', stdout, 'pipe'] }),
     startOnTerminal: (args) => {

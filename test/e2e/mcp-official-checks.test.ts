@@ -49,7 +49,7 @@ describe('the inspector', () => {
         { env: { ...process.env, HOTCELL_HOME: hotcell.home, MCP_CATALOG_PATH: join(folder, 'catalog.json') } },
       );
       // A finding would stand beside the list, which is all there is.
-      expect({ exitCode, tools: JSON.parse(output).tools.length }).toEqual({ exitCode: 0, tools: 13 });
+      expect({ exitCode, tools: JSON.parse(output).tools.length }).toEqual({ exitCode: 0, tools: 14 });
     } finally {
       hotcell.remove();
     }

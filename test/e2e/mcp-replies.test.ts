@@ -59,6 +59,41 @@ describe('a reply', () => {
     }
   });
 
+  it('has the message of an exception at the length of output, and says where the whole is', async () => {
+    const client = await connect();
+    try {
+      const textsOf = async (name: string, args: Record<string, unknown>) =>
+        (await call(client, name, args)).content.map((block) => (block.type === 'text' ? block.text : ''));
+      const lines = (count: number) => Array.from({ length: count }, (_, at) => `${at}: a line of the message`);
+      const raising = (language: string, count: number) =>
+        language === 'python'
+          ? `print("before")\nraise ValueError("\\n".join(f"{at}: a line of the message" for at in range(${count})))`
+          : `console.log("before"); throw new RangeError(Array.from({length: ${count}}, (_, at) => \`\${at}: a line of the message\`).join("\\n"))`;
+      for (const language of ['python', 'javascript']) {
+        const [said, , fitting] = await textsOf('run_code', { language, code: raising(language, 400) });
+        expect(said).toBe('The code raised an error.');
+        expect(fitting).toContain(`Error: ${lines(400).join('\n')}`);
+
+        const [cut, , error] = await textsOf('run_code', { language, code: raising(language, 2_000) });
+        expect(error).toContain('Error: 0: a line of the message\n1: a line of the message\n');
+        expect(error).toMatch(/\n… 1,\d\d\d lines \([\d,]+ characters\) omitted …\n/);
+        expect(error).toContain('\n1999: a line of the message');
+        const [, where] = /The message of the exception was cut\. To read all of it: get_execution (.*)\./.exec(cut!)!;
+        let whole = '';
+        for (let at = JSON.parse(where!); at !== undefined; ) {
+          const [ours, log] = await textsOf('get_execution', at);
+          whole += log;
+          const next = /continue with log_offset (\d+)/.exec(ours!)?.[1];
+          at = next === undefined ? undefined : { ...at, log_offset: Number(next) };
+        }
+        expect(whole).toContain(`Error: ${lines(2_000).join('\n')}`);
+        expect(whole).not.toMatch(/^before/m);
+      }
+    } finally {
+      await client.close();
+    }
+  });
+
   it('has structured content where a flag asks for it, valid against the schema, and none where the call failed', async () => {
     const client = await connect(['--structured-content']);
     try {

@@ -47,7 +47,9 @@ describe.each([
 
   it('is told how to work with it, and finds every tool described, with schemas and annotations', async () => {
     const { tools } = await mcp.client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual([
+    // The holder of a token installs packages only if the token says so.
+    const names = tools.map(({ name }) => name).filter((name) => name !== 'install_packages');
+    expect(names).toEqual([
       ...[
         'run_code',
         'run_command',
@@ -65,7 +67,7 @@ describe.each([
         title: expect.any(String),
         inputSchema: { type: 'object', additionalProperties: false },
         outputSchema: { type: 'object' },
-        annotations: { readOnlyHint: expect.any(Boolean), openWorldHint: false },
+        annotations: { readOnlyHint: expect.any(Boolean), openWorldHint: tool.name === 'install_packages' },
       });
     }
     expect(mcp.client.getInstructions()).toContain('run_code');

@@ -183,18 +183,27 @@ function download(address: string, slow?: { takeBytes: number; pauseMs: number }
 }
 
 describe('hotcell run --server', () => {
-  const run = (stdin: string, ...flags: string[]) =>
-    hotcell.run(['dist/cli.js', 'run', '-', '--server', server.url, ...flags], { stdin });
+  /** The command line of a program there. */
+  const there = (code: string, ...flags: string[]) => ({
+    args: ['run', '-c', code, '--server', server.url, ...flags],
+  });
 
   it('runs a program there, with its output and its exit code', async () => {
-    expect(await run('import sys\nprint(6 * 7)\nprint("err", file=sys.stderr)')).toEqual({
-      exitCode: 0,
-      stdout: '42\n',
-      stderr: 'err\n',
-    });
-    expect(await run('import sys; sys.exit(7)')).toMatchObject({ exitCode: 7 });
-    expect(await run('1 / 0')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ZeroDivisionError') });
-    expect(await run('while True: pass', '--timeout', '300ms')).toMatchObject({ exitCode: 124 });
+    const [printed, exited, raised, late] = await hotcell.runEach([
+      there('import sys\nprint(6 * 7)\nprint("err", file=sys.stderr)'),
+      there('import sys; sys.exit(7)'),
+      there('1 / 0'),
+      there('while True: pass', '--timeout', '300ms'),
+    ]);
+    expect(printed).toEqual({ exitCode: 0, stdout: '42\n', stderr: 'err\n' });
+    expect(exited).toMatchObject({ exitCode: 7 });
+    expect(raised).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ZeroDivisionError') });
+    expect(late).toMatchObject({ exitCode: 124 });
+  });
+
+  it('reads a program from stdin', async () => {
+    const finished = await hotcell.run(['dist/cli.js', 'run', '-', '--server', server.url], { stdin: 'print(6 * 7)' });
+    expect(finished).toEqual({ exitCode: 0, stdout: '42\n', stderr: '' });
   });
 
   it('gives what was printed as it was printed, all of it, and ends as it does here', async () => {
@@ -210,12 +219,13 @@ sys.stdout.flush(); os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_00
       plain: [`${flood}\n${died}`, `${displayed}\n${raised}`],
       all: [flood, died, raised, displayed],
     });
-    for (const program of programs) {
-      const here = await hotcell.run(['dist/cli.js', 'run', '-'], { stdin: program });
-      const there = await run(program);
-      expect(there.stdout === here.stdout && there.stdout.length).toBe(here.stdout.length);
-      expect([there.exitCode, there.stderr]).toEqual([here.exitCode, here.stderr]);
+    const all = await hotcell.runEach(programs.flatMap((code) => [{ args: ['run', '-c', code] }, there(code)]));
+    for (const [index] of programs.entries()) {
+      const [atHome, away] = all.slice(2 * index);
+      expect(away!.stdout === atHome!.stdout && away!.stdout.length).toBe(atHome!.stdout.length);
+      expect([away!.exitCode, away!.stderr]).toEqual([atHome!.exitCode, atHome!.stderr]);
     }
+    expect(all[0]!.stdout.length).toBeGreaterThan(1_300_000);
   });
 
   it('shows what is printed at once, and Ctrl-C interrupts it there', async () => {
@@ -275,39 +285,44 @@ sys.stdout.flush(); os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_00
   });
 
   it('goes on in a session of a name', async () => {
-    await run('x = 20', '--session', 'kept');
-    expect(await run('print(x + 1)', '--session', 'kept')).toMatchObject({ exitCode: 0, stdout: '21\n' });
-    expect((await run('print(x)')).exitCode).toBe(1);
+    const [, again, elsewhere] = await hotcell.runEach([
+      there('x = 20', '--session', 'kept'),
+      there('print(x + 1)', '--session', 'kept'),
+      there('print(x)'),
+    ]);
+    expect(again).toMatchObject({ exitCode: 0, stdout: '21\n' });
+    expect(elsewhere!.exitCode).toBe(1);
   });
 
   it('says what was made and goes with the sandbox, and nothing of it where the session stays', async () => {
     const program = 'open("a.txt", "w").write("made")';
-    expect((await run(program)).stderr).toBe(
-      'hotcell: not saved: a.txt (4 bytes). Save them with --save-artifacts <folder>.\n',
-    );
-    expect((await run(program, '--session', 'kept')).stderr).toBe('');
+    const [gone, stays] = await hotcell.runEach([there(program), there(program, '--session', 'kept')]);
+    expect(gone!.stderr).toBe('hotcell: not saved: a.txt (4 bytes). Save them with --save-artifacts <folder>.\n');
+    expect(stays!.stderr).toBe('');
   });
 
   it('keeps what was made', async () => {
     const out = `${hotcell.home}/out`;
-    const { stderr } = await run('open("a b.txt", "w").write("made there")', '--save-artifacts', out);
-    expect(stderr).toContain(`hotcell: saved "${out}/a b.txt"`);
+    const [file, figure] = await hotcell.runEach([
+      there('open("a b.txt", "w").write("made there")', '--save-artifacts', out),
+      there('import matplotlib.pyplot as plt\nplt.plot([1, 2])', '--save-artifacts', out),
+    ]);
+    expect(file!.stderr).toContain(`hotcell: saved "${out}/a b.txt"`);
     expect(readFileSync(`${out}/a b.txt`, 'utf8')).toBe('made there');
-    const figure = await run('import matplotlib.pyplot as plt\nplt.plot([1, 2])', '--save-artifacts', out);
-    expect(figure.stderr).toContain(`hotcell: saved ${out}/figure-1.png`);
+    expect(figure!.stderr).toContain(`hotcell: saved ${out}/figure-1.png`);
     expect(readFileSync(`${out}/figure-1.png`).subarray(1, 4).toString()).toBe('PNG');
   });
 
   it('says what is wrong with a server', async () => {
-    const nowhere = await hotcell.run(['dist/cli.js', 'run', '-', '--server', 'http://127.0.0.1:1'], { stdin: '1' });
+    const [nowhere, wrong] = await hotcell.runEach([
+      { args: ['run', '-c', '1', '--server', 'http://127.0.0.1:1'] },
+      there('1', '--token', 'wrong'),
+    ]);
     expect(nowhere).toMatchObject({
       exitCode: 69,
       stderr: expect.stringContaining('no server responds at http://127.0.0.1:1'),
     });
-    expect(await run('1', '--token', 'wrong')).toMatchObject({
-      exitCode: 77,
-      stderr: expect.stringContaining('the token is not valid'),
-    });
+    expect(wrong).toMatchObject({ exitCode: 77, stderr: expect.stringContaining('the token is not valid') });
   });
 });
 

@@ -187,29 +187,37 @@ describe('hotcell shell at a terminal', () => {
 describe('hotcell shell without a terminal', () => {
   it.each([
     ['stdin is piped', 'hi\n', ['cat'], { exitCode: 0, stdout: 'hi\n', stderr: '' }],
-    ['a line goes to the shell', '', ['echo a | tr a b; exit 9'], { exitCode: 9, stdout: 'b\n', stderr: '' }],
-    [
-      'several words are a program',
-      '',
-      ['--', 'printf', '%s|', 'a b', '-c'],
-      { exitCode: 0, stdout: 'a b|-c|', stderr: '' },
-    ],
-    ['stderr is stderr', '', ['echo out; echo err >&2'], { exitCode: 0, stdout: 'out\n', stderr: 'err\n' }],
-    ['there is no terminal', '', ['tty'], { exitCode: 1, stdout: 'not a tty\n', stderr: '' }],
-    ['the folder can be named', '', ['--cwd', '/tmp', 'pwd'], { exitCode: 0, stdout: '/tmp\n', stderr: '' }],
     ['the default is a shell', 'echo $((6 * 7))\nexit 6\n', [], { exitCode: 6, stdout: '42\n', stderr: '' }],
   ] as const)('%s', async (_, stdin, given, expected) => {
     expect(await piped(stdin, ...given)).toEqual(expected);
   });
 
-  it.each([
+  const silent = [
+    ['a line goes to the shell', ['echo a | tr a b; exit 9'], { exitCode: 9, stdout: 'b\n', stderr: '' }],
+    [
+      'several words are a program',
+      ['--', 'printf', '%s|', 'a b', '-c'],
+      { exitCode: 0, stdout: 'a b|-c|', stderr: '' },
+    ],
+    ['stderr is stderr', ['echo out; echo err >&2'], { exitCode: 0, stdout: 'out\n', stderr: 'err\n' }],
+    ['there is no terminal', ['tty'], { exitCode: 1, stdout: 'not a tty\n', stderr: '' }],
+    ['the folder can be named', ['--cwd', '/tmp', 'pwd'], { exitCode: 0, stdout: '/tmp\n', stderr: '' }],
+  ] as const;
+  it(silent.map(([what]) => what).join(', '), async () => {
+    const all = await hotcell.runEach(silent.map(([, given]) => ({ args: args(...given).slice(1) })));
+    for (const [index, [what, , expected]] of silent.entries()) expect(all[index], what).toEqual(expected);
+  });
+
+  const faults = [
     ['a program that is not there', ['--', 'no-such-program', 'x'], 127, 'no-such-program'],
     ['a folder that is not there', ['--cwd', 'nowhere', 'ls'], 1, 'cwd'],
     ['a signal', ['kill -9 $$'], 137, 'SIGKILL'],
     ['its timeout', ['--timeout', '300ms', 'sleep 100'], 124, 'timed out'],
-  ] as const)('%s gives the exit code of a shell, and a word about it', async (_, given, exitCode, said) => {
-    const finished = await piped('', ...given);
-    expect(finished).toMatchObject({ exitCode, stderr: expect.stringContaining(said) });
+  ] as const;
+  it('what goes wrong gives the exit code of a shell, and a word about it', async () => {
+    const all = await hotcell.runEach(faults.map(([, given]) => ({ args: args(...given).slice(1) })));
+    for (const [index, [what, , exitCode, said]] of faults.entries())
+      expect(all[index], what).toMatchObject({ exitCode, stderr: expect.stringContaining(said) });
   });
 
   it('a program that reads late gets all of its input', async () => {
@@ -234,18 +242,14 @@ describe('hotcell shell without a terminal', () => {
 });
 
 describe('mistakes are told with a remedy', () => {
-  it('no server', async () => {
-    const finished = await hotcell.run(['dist/cli.js', 'shell', 'lab', '--server', 'http://127.0.0.1:1']);
-    expect(finished).toMatchObject({
-      exitCode: 69,
-      stderr: expect.stringMatching(/no server responds.*hotcell serve/s),
-    });
-  });
-
-  it('no such session, no such command', async () => {
-    const session = await hotcell.run(['dist/cli.js', 'shell', 'nowhere', '--server', server.url, 'ls']);
+  it('no server, no such session, no such command', async () => {
+    const [absent, session, command] = await hotcell.runEach([
+      { args: ['shell', 'lab', '--server', 'http://127.0.0.1:1'] },
+      { args: ['shell', 'nowhere', '--server', server.url, 'ls'] },
+      { args: args('--attach', 'x-0').slice(1) },
+    ]);
+    expect(absent).toMatchObject({ exitCode: 69, stderr: expect.stringMatching(/no server responds.*hotcell serve/s) });
     expect(session).toMatchObject({ exitCode: 66, stderr: expect.stringContaining('nowhere') });
-    const command = await piped('', '--attach', 'x-0');
     expect(command).toMatchObject({ exitCode: 66, stderr: expect.stringContaining('--list') });
   });
 

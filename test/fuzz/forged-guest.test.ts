@@ -118,7 +118,8 @@ function servedCalls() {
   const serveCalls = (server: CallServer) => {
     serve = server;
   };
-  createBroker(methods).bind({ serveCalls }, { owner: 'a', session: 's' });
+  const offered = new Set(methods.map(({ name }) => name));
+  createBroker(methods).bind({ serveCalls }, { owner: 'a', session: 's', methods: offered });
   const onCall = (call: GuestCall) => {
     open += 1;
     const running = { over: new AbortController().signal, hooks: { onGap: () => {}, pause: () => async () => {} } };

@@ -7,6 +7,7 @@ import { compileGlob, globMatches } from '../../src/mcp/host-files/glob.ts';
 import { hostPlatform } from '../../src/mcp/host-files/platform.ts';
 import { parseSource } from '../../src/mcp/host-files/source.ts';
 import { checkedTarget } from '../../src/sessions/mount-targets.ts';
+import { threadMs } from '../support/thread-time.ts';
 import { fuzz } from './fuzz.ts';
 
 const PIECES = [
@@ -80,9 +81,9 @@ fuzz(
       expect(found.pattern.split('/')).not.toContain('..');
       const glob = compileGlob(found.pattern);
       const matches = (path: string) => globMatches(glob, path);
-      const began = performance.now();
+      const began = threadMs();
       for (const name of names) matches(name);
-      expect(performance.now() - began).toBeLessThan(1000);
+      expect(threadMs() - began).toBeLessThan(1000);
     } catch (error) {
       unlessOurs(error);
     }

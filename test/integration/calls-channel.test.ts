@@ -115,7 +115,8 @@ async function host({ fresh = false } = {}): Promise<Host> {
   const bind = (server: CallServer) => {
     serve = server;
   };
-  createBroker(tests.methods).bind({ serveCalls: bind }, { owner: 'local', session: 's' });
+  const offered = new Set(tests.methods.map(({ name }) => name));
+  createBroker(tests.methods).bind({ serveCalls: bind }, { owner: 'local', session: 's', methods: offered });
   const running = { over: new AbortController().signal, hooks: { onGap: () => {}, pause: () => async () => {} } };
   const socket = await guest.connect();
   const connection = await connectGuest(socket, {

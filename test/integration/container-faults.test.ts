@@ -14,8 +14,11 @@ import { installationId } from '../../src/lib/installation.ts';
 import { type Hotcell, openHotcell } from '../../src/main.ts';
 import type { Host } from '../../src/sandbox/host.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../src/sandbox/spec.ts';
+import { buildImage } from '../support/crafted-image.ts';
+import { added, anonymousVolumes } from '../support/host-traces.ts';
 
 const MiB = 1_048_576;
+const START_TIMEOUT_MS = 60_000;
 const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 const containersOf = (installation: string) =>
   docker('ps', '--all', '--filter', `label=${LABELS.installation}=${installation}`, '--format', '{{.Names}}');
@@ -29,13 +32,14 @@ describe('an image of somebody else', () => {
   function build(name: string, ...lines: string[]): void {
     const context = mkdtempSync(join(folder, `${name}-`));
     writeFileSync(join(context, 'Dockerfile'), [`FROM ${standardImageTag()}`, ...lines].join('\n'));
-    const env = { ...process.env, DOCKER_BUILDKIT: '0' };
-    const args = ['build', '--quiet', '--force-rm', '--network', 'none', '--tag', tag(name), context];
-    execFileSync('docker', args, { env });
+    buildImage(tag(name), context);
   }
 
   beforeAll(async () => {
-    hotcell = await openHotcell({ isolation: 'docker', dataDir: folder, poolSize: 0, preloads: [] });
+    hotcell = await openHotcell({
+      ...{ isolation: 'docker', dataDir: folder, poolSize: 0, preloads: [] },
+      startTimeoutMs: START_TIMEOUT_MS,
+    });
     writeFileSync(join(folder, 'empty'), '');
     execFileSync('sh', ['-c', `tar -c -C "${folder}" empty | docker import - ${tag('empty')}`]);
     build(
@@ -66,12 +70,12 @@ describe('an image of somebody else', () => {
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
     expect(error.message).toContain(tag(name));
     expect(error.remedy).toMatch(/python3|docker pull/);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(START_TIMEOUT_MS / 2); // it is not waited for
     expect(containersOf(installationId(folder))).toBe('');
   });
 
   it('declares volumes in vain: its files live in memory too, and no volume is left', async () => {
-    const volumes = docker('volume', 'ls', '--quiet');
+    const volumes = anonymousVolumes();
     const session = await hotcell.open({ image: tag('volumes'), limits: { diskBytes: 8 * MiB } });
     const seen = await session.run(`for line in open("/proc/mounts"):
     _, place, kind, *_ = line.split()
@@ -83,8 +87,10 @@ describe('an image of somebody else', () => {
       '/workspace tmpfs',
     ]);
     expect((await session.run('open("big", "wb").write(bytes(2**24))')).outcome).toMatchObject({ name: 'OSError' });
+    const [container] = containersOf(installationId(folder)).split('\n');
+    expect(docker('inspect', '--format', '{{range .Mounts}}{{.Type}} {{end}}', container!)).not.toContain('volume');
     await session.close();
-    expect(docker('volume', 'ls', '--quiet')).toBe(volumes);
+    await expect.poll(() => added(volumes, anonymousVolumes())).toEqual([]);
   });
 
   it('that declares volumes which nothing covers is not started', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/drivers/docker/container-config.ts';
 import { installationId } from '../../src/lib/installation.ts';
 import { type Hotcell, type OpenOptions, openHotcell, type Session } from '../../src/main.ts';
+import { added, anonymousVolumes } from '../support/host-traces.ts';
 import { reasonToLeaveTo, strength } from '../support/strength.ts';
 import { TARGETS } from '../support/targets.ts';
 
@@ -182,13 +183,10 @@ print(received >> 20, time.monotonic() - begun < 20)`);
     }));
 
   it('leaves nothing behind, however often one is opened', async () => {
-    const volumes = docker('volume', 'ls', '--quiet');
+    const volumes = anonymousVolumes();
     for (let count = 0; count < strength({ plain: 3, all: 10 }); count += 1)
       await inSession(async (session) => session.run('1'));
     await expect.poll(ours).toBe('');
-    // Other tests may remove theirs meanwhile.
-    const before = volumes.split('\n');
-    const left = docker('volume', 'ls', '--quiet').split('\n');
-    expect(left.filter((name) => !before.includes(name))).toEqual([]);
+    await expect.poll(() => added(volumes, anonymousVolumes())).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import type { NetworkEvent, NetworkSetting, SessionNetwork } from '../../src/net
 import { parsePolicy } from '../../src/network/policy.ts';
 import { createSessionNetwork, type SessionNetworkOptions } from '../../src/network/session-network.ts';
 import { type Loopback, readAll, startLoopback } from '../support/loopback-servers.ts';
+import { usedBytes } from '../support/used-memory.ts';
 
 let loopback: Loopback;
 let events: NetworkEvent[];
@@ -73,7 +74,8 @@ describe('a request of a plain HTTP proxy', () => {
       { url: '/a/../b?q=%20', headers: { host: `server.test:${port}`, accept: 'text/plain', connection: 'close' } },
     ]);
     await expect.poll(() => events.map(({ event }) => event)).toEqual(['opened', 'closed']);
-    expect(events[1]).toMatchObject({ how: 'ended', receivedBytes: 4 });
+    // The headers count too: 'X-Own', '1', 'X-Own', '2', 'Proxy-Authenticate', 'x' and Node's own.
+    expect(events[1]).toMatchObject({ how: 'ended', receivedBytes: expect.toSatisfy((bytes) => bytes > 4 + 31) });
   });
 
   test.each<Record<string, string>>([{ 'Content-Length': '5' }, { 'Transfer-Encoding': 'chunked' }])(
@@ -110,6 +112,24 @@ describe('a request of a plain HTTP proxy', () => {
       /^(HTTP\/1.1 400|$)/,
     );
     expect(seen).toHaveLength(2);
+  });
+
+  test.each(['GET', 'POST'])('cannot hide one behind more headers than Node keeps: %s', async (method) => {
+    const seen: string[] = [];
+    const port = await httpServer(async (incoming, outgoing) => {
+      seen.push(`${incoming.url} ${await text(incoming)}`);
+      outgoing.end();
+    });
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: other.test\r\n\r\n';
+    const made = network([`server.test:${port}`]);
+    for (const delimiter of [
+      `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+      `Transfer-Encoding: chunked\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
+    ]) {
+      const head = `${method} http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n`;
+      await raw(made, `${head}${'x: y\r\n'.repeat(3000)}${delimiter}`);
+    }
+    expect(seen).toEqual([`/ ${hidden}`, `/ ${hidden}`]);
   });
 
   test('is checked on its own, even on a connection that was allowed before', async () => {
@@ -216,6 +236,14 @@ describe('a request of a plain HTTP proxy', () => {
     expect(made.counters().receivedBytes).toBeLessThanOrEqual(1_000_000);
   });
 
+  test('whose response has no body but headers counts, too', async () => {
+    const port = await httpServer((_, outgoing) => outgoing.setHeader('X-Data', 'x'.repeat(10_000)).end());
+    const made = network([`server.test:${port}`], { limits: { receivedBytes: 15_000 } });
+    expect(await get(made, `http://server.test:${port}/`)).toMatchObject({ status: 200 });
+    expect(await get(made, `http://server.test:${port}/`)).toMatchObject({ status: 403 });
+    expect(refusals()).toEqual([{ host: 'server.test', port, why: 'too-many-bytes' }]);
+  });
+
   test('ends when the policy no longer allows it', async () => {
     const asked: IncomingMessage[] = [];
     const port = await httpServer((incoming) => asked.push(incoming));
@@ -289,6 +317,87 @@ describe('a client of the plain HTTP proxy', () => {
     );
     const one = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n\r\n`;
     expect(await raw(network([`server.test:${port}`]), one)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  });
+
+  test('may send some requests without waiting, and is ended when it does not stop', async () => {
+    let asked = 0;
+    const port = await httpServer((_, outgoing) => {
+      asked += 1;
+      outgoing.end('x');
+    });
+    const made = network([`server.test:${port}`]);
+    const one = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\n\r\n`;
+    const few = await loopback.httpClient(made);
+    few.write(one.repeat(20));
+    await expect.poll(() => asked).toBe(20);
+    expect(await raw(made, one.repeat(1000))).toBe('');
+    for (const odd of ['Expect: x', 'Expect: 100-continue']) {
+      const answer = await raw(made, one.replace('\r\n\r\n', `\r\n${odd}\r\n\r\n`).repeat(1000));
+      expect(answer.split('HTTP/1.1 ').length).toBeLessThan(40);
+    }
+    expect(asked).toBeLessThan(100);
+  });
+
+  test('that sends its body in very many pieces is ended, on whatever connections', async () => {
+    const received: number[] = [];
+    const port = await httpServer((incoming) => incoming.on('data', ({ length }) => received.push(length)));
+    const made = network([`server.test:${port}`]);
+    const head = `POST http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const pieces = '1\r\nx\r\n'.repeat(4000);
+    const clients = await Promise.all(Array.from({ length: 40 }, () => loopback.httpClient(made)));
+    for (const client of clients) client.resume().write(head + pieces);
+    await expect.poll(() => clients.filter(({ readableEnded }) => readableEnded).length).toBeGreaterThan(20);
+    const large = (await loopback.httpClient(made)).resume();
+    large.write(`${head}${`400\r\n${'x'.repeat(1024)}\r\n`.repeat(100)}`);
+    await expect.poll(() => received.some((length) => length >= 1024)).toBe(true);
+    expect(large.readableEnded).toBe(false);
+  });
+
+  test('whose servers answer in very many pieces is ended, on whatever connections', async () => {
+    const port = await loopback.tcp((socket) =>
+      socket.once('data', (asked) => {
+        const piece = asked.includes('/large') ? `400\r\n${'x'.repeat(1024)}\r\n` : '1\r\nx\r\n';
+        socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${piece.repeat(4000)}`);
+      }),
+    );
+    const made = network([`server.test:${port}`]);
+    const ask = async (path: string) => {
+      const client = (await loopback.httpClient(made)).resume();
+      client.write(`GET http://server.test:${port}/${path} HTTP/1.1\r\nHost: server.test:${port}\r\n\r\n`);
+      return client;
+    };
+    const clients = await Promise.all(Array.from({ length: 40 }, () => ask('small')));
+    await expect.poll(() => clients.filter(({ readableEnded }) => readableEnded).length).toBeGreaterThan(20);
+    const large = await ask('large');
+    await expect.poll(() => large.bytesRead).toBeGreaterThan(4_000_000);
+    expect(large.readableEnded).toBe(false);
+  });
+
+  test.each([
+    { before: 10, status: '200 OK' },
+    { before: 5000, status: '502 Bad Gateway' },
+  ])('whose server answers $before times before its answer gets $status', async ({ before, status }) => {
+    const port = await loopback.tcp((socket) =>
+      socket.once('data', () =>
+        socket.end(
+          `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(before)}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`,
+        ),
+      ),
+    );
+    const request = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n\r\n`;
+    expect(await raw(network([`server.test:${port}`]), request)).toContain(`HTTP/1.1 ${status}`);
+  });
+
+  test('that lets requests with very many headers wait is ended, on whatever connections', async () => {
+    const port = await httpServer((incoming, outgoing) => void (incoming.url === '/plain' && outgoing.end('plain')));
+    const made = network([`server.test:${port}`]);
+    const head = (path: string) => `GET http://server.test:${port}/${path} HTTP/1.1\r\nHost: server.test:${port}\r\n`;
+    const clients = await Promise.all(Array.from({ length: 3 }, () => loopback.httpClient(made)));
+    const before = usedBytes();
+    for (const client of clients) client.resume().write(`${head('')}${'aa:bb\r\n'.repeat(9000)}\r\n`.repeat(6));
+    await expect.poll(() => clients.filter(({ destroyed }) => destroyed).length).toBeGreaterThan(0);
+    await expect.poll(() => usedBytes() - before).toBeLessThan(24e6);
+    expect((await get(made, `http://server.test:${port}/plain`)).body).toBe('plain');
   });
 
   test('is one of a limited number', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { NetworkEvent, NetworkSetting } from '../../src/network/contract.ts';
+import type { NetworkEvent, NetworkSetting, SessionNetwork } from '../../src/network/contract.ts';
 import { parsePolicy } from '../../src/network/policy.ts';
 import { createResolve } from '../../src/network/resolve.ts';
 import { createSessionNetwork, type SessionNetworkOptions } from '../../src/network/session-network.ts';
@@ -446,6 +446,15 @@ describe('a change of policy', () => {
     made.change(both('none'));
     answer(['127.0.0.1']);
     expect(await opening).toMatchObject({ kind: 'refused', refusal: { why: 'policy-changed' } });
+  });
+
+  test.each(['change', 'close'] as const)('ends, as a %s, what opens in that moment', async (how) => {
+    const port = await loopback.tcp((socket) => socket.resume());
+    const made: SessionNetwork = network([`server.test:${port}`], {
+      onEvent: ({ event }) => event === 'opened' && made[how](both('none')),
+    });
+    expect(await made.open({ host: 'server.test', port })).toMatchObject({ kind: 'open' });
+    expect(made.counters()).toMatchObject({ open: 0, refused: 1 });
   });
 });
 

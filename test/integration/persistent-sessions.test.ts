@@ -23,6 +23,7 @@ import { makeHome } from '../support/child-hotcell.ts';
 import { startServer } from '../support/child-server.ts';
 import { processesTouching, until } from '../support/host-processes.ts';
 import { containersOf, filesBelow } from '../support/host-traces.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { reasonToLeaveTo, strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
@@ -377,12 +378,14 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
   it('that cannot be reached count against the quota, and end when they are closed, revoked or due', async () => {
     const first = await start();
     const { uniqueId } = await open(first);
-    await open(first, { id: 'due', idleMs: 3_000 });
+    await open(first, { id: 'due', idleMs: 60_000 });
     await first.close();
     for (const line of containersOf(home)) docker('pause', line.split(' ').at(-1)!);
-    const second = await start({ maxSessionsPerOwner: 2 });
+    const clock = manualClock(Date.now());
+    const second = await start({ maxSessionsPerOwner: 2, clock });
     for (const id of ['lab', 'due']) await expect(use(second, id)).rejects.toMatchObject({ code: 'engine_failed' });
     await expect(open(second, { id: 'more' })).rejects.toMatchObject({ code: 'too_many_sessions' });
+    clock.advance(300_000); // of the other one, half an hour must pass
     await until(() => containersOf(home).length === 1, 'the one that is due has ended');
     await ended(second);
     expect([containersOf(home), records()]).toEqual([[], []]);

@@ -6,7 +6,7 @@ import { buildOnce } from '../support/built-program.ts';
 import { makeHome } from '../support/child-hotcell.ts';
 import { type ChildServer, startServer } from '../support/child-server.ts';
 import { until } from '../support/host-processes.ts';
-import { filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
+import { expectTraces, filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
 import { onlyWithAll } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
@@ -108,7 +108,7 @@ describe.skipIf(skip !== undefined)('a server beside another of its installation
       const next = await start();
       await next.use('ada');
       expect(await next.end('SIGTERM')).toBe(0);
-      expect(hostTraces(home)).toEqual(before);
+      await expectTraces(home, before);
       expect(await neighbour.run('ada', undefined, 'kept + 1')).toEqual({ outcome: 'ok', value: '42' });
       expect(await neighbour.end('SIGTERM')).toBe(0);
     },
@@ -125,7 +125,7 @@ describe.skipIf(skip !== undefined)('a server beside another of its installation
       await server.begin('use', 'bob');
       await until(() => logs().length > 0, 'it has a log');
       expect(await server.end(signal)).toBe(0);
-      expect(hostTraces(home)).toEqual(before);
+      await expectTraces(home, before);
     },
   );
 

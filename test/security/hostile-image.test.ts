@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standardImageTag } from '../../src/drivers/docker/image.ts';
+import { buildImage } from '../support/crafted-image.ts';
 import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
 
 // The guest's filter is installed by the image's own Python. An image that was allowed and is hostile has another program there.
@@ -57,7 +58,7 @@ describe.skipIf(skipped !== undefined)('a hostile image', () => {
     const replaced = `RUN mv ${BIN}/python3 ${BIN}/real`;
     const lines = [`FROM ${standardImageTag()}`, 'USER 0', replaced, `COPY hostile ${BIN}/python3`];
     await writeFile(join(folder, 'Dockerfile'), lines.join('\n'));
-    docker('build', '--quiet', '--force-rm', '--network', 'none', '--tag', IMAGE, folder);
+    buildImage(IMAGE, folder);
   });
   afterAll(async () => {
     docker('image', 'rm', '--force', IMAGE);

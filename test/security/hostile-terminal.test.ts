@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, type SandboxSpec } from '../../src/sandbox/spec.ts';
 import { createPersistentRecords } from '../../src/sessions/persistent-records.ts';
 import { recordsFolder } from '../../src/sessions/records-folder.ts';
 import { type BuiltHotcell, buildHotcell, root } from '../e2e/built-hotcell.ts';
+import { EACH_COMMAND, listCommands } from '../support/each-command.ts';
 import { listingServer, startHostileHotcell, startHostileServer } from '../support/hostile-server.ts';
 import { countOf, expectHarmless, filledWith, HOSTILE } from '../support/hostile-strings.ts';
 import { strength } from '../support/strength.ts';
@@ -34,7 +35,15 @@ afterAll(() => {
 
 const CLI = join(root, 'dist', 'cli.js');
 
-async function onTerminal(args: readonly string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}) {
+interface Shown {
+  readonly exitCode: number;
+  readonly written: string;
+}
+
+async function onTerminal(
+  args: readonly string[],
+  options: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+): Promise<Shown> {
   const env = {
     ...process.env,
     HOTCELL_HOME: hotcell.home,
@@ -42,9 +51,24 @@ async function onTerminal(args: readonly string[], options: { env?: NodeJS.Proce
     NO_COLOR: '1',
     ...options.env,
   };
-  const terminal = startOnTerminal([process.execPath, CLI, ...args], { cwd: options.cwd ?? root, env, columns: 400 });
+  const program = args[0] === EACH_COMMAND ? args : [CLI, ...args];
+  const terminal = startOnTerminal([process.execPath, ...program], { cwd: options.cwd ?? root, env, columns: 400 });
   const exitCode = await terminal.ended;
   return { exitCode, written: terminal.written() };
+}
+
+/** Runs each command line on a terminal. In a plain run they have one terminal and one process, one after the other. */
+async function eachOnTerminal(lines: readonly (readonly string[])[], env: NodeJS.ProcessEnv = {}): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  if (strength({ plain: false, all: true })) {
+    for (const args of lines) shown.push(await onTerminal(args, { env }));
+    return shown;
+  }
+  using listed = listCommands(lines.map((args) => ({ args })));
+  const { written } = await onTerminal([EACH_COMMAND, CLI, listed.file], { env });
+  shown.push(...listed.split(written).map(({ text, exitCode }) => ({ exitCode, written: text })));
+  expect(shown, written).toHaveLength(lines.length);
+  return shown;
 }
 
 /** In a plain run, the ends with words that are not Hotcell's; of the others, which are told in Hotcell's own words, the first. */
@@ -83,26 +107,30 @@ describe('a hostile server', () => {
     const ends = lines.filter(({ ended }) => ended !== undefined);
     // JSON is written by one function, whatever it holds.
     const tried = flags.length > 0 ? ends.slice(0, strength({ plain: 1, all: ends.length })) : wordy(ends);
-    for (const last of tried) {
-      await using server = await startHostileHotcell({
-        tool: (name) => (name === 'open_session' ? { session_id: 's' } : execution!),
-        run: (response) => {
-          // Each member in a line of its own, as a server sends them.
-          const { error: _error, ended, ...others } = last;
-          const each = Object.entries(others).map(([name, value]) => ({ [name]: value }));
-          for (const line of [{ execution_id: 'x' }, ...each, { ended }]) response.write(`${JSON.stringify(line)}\n`);
-          response.end();
-        },
-        file: (response) => response.writeHead(500).end(JSON.stringify(known)),
-      });
-      const save = join(folder, 'saved');
-      const args = ['run', program(), '--server', server.url, '--session', 'mine', '--save-artifacts', save, ...flags];
-      const { written } = await onTerminal(args);
+    const servers = await Promise.all(
+      tried.map((last) =>
+        startHostileHotcell({
+          tool: (name) => (name === 'open_session' ? { session_id: 's' } : execution!),
+          run: (response) => {
+            // Each member in a line of its own, as a server sends them.
+            const { error: _error, ended, ...others } = last;
+            const each = Object.entries(others).map(([name, value]) => ({ [name]: value }));
+            for (const line of [{ execution_id: 'x' }, ...each, { ended }]) response.write(`${JSON.stringify(line)}\n`);
+            response.end();
+          },
+          file: (response) => response.writeHead(500).end(JSON.stringify(known)),
+        }),
+      ),
+    );
+    const more = ['--session', 'mine', '--save-artifacts', join(folder, 'saved'), ...flags];
+    const shown = await eachOnTerminal(servers.map(({ url }) => ['run', program(), '--server', url, ...more]));
+    for (const { written } of shown) {
       expect(written).toContain('hostile');
       expectHarmless(written);
       if (flags.length > 0) expect(parsed(written)).toMatchObject({ stdout: HOSTILE, notes: [HOSTILE] });
-      expect(existsSync(join(folder, 'forged'))).toBe(false);
     }
+    expect(existsSync(join(folder, 'forged'))).toBe(false);
+    for (const server of servers) await server[Symbol.asyncDispose]();
   });
 
   it.each([['for a person'], ['as JSON', '--json']])(
@@ -125,14 +153,16 @@ describe('a hostile server', () => {
         },
       ];
       // They are three ways to one error, which one function writes as JSON.
-      for (const answer of flags.length > 0 ? answers.slice(strength({ plain: -1, all: 0 })) : answers) {
-        await using server = await startHostileHotcell(answer);
-        const { exitCode, written } = await onTerminal(['run', program(), '--server', server.url, ...flags]);
+      const tried = flags.length > 0 ? answers.slice(strength({ plain: -1, all: 0 })) : answers;
+      const servers = await Promise.all(tried.map((answer) => startHostileHotcell(answer)));
+      const lines = servers.map(({ url }) => ['run', program(), '--server', url, ...flags]);
+      for (const { exitCode, written } of await eachOnTerminal(lines)) {
         expect(exitCode).toBe(75);
         expect(written).toContain('hostile');
         expect(written).not.toMatch(/^forged: line/m);
         expectHarmless(written);
       }
+      for (const server of servers) await server[Symbol.asyncDispose]();
     },
   );
 
@@ -195,10 +225,12 @@ time.sleep(20)
 
   it('that forges how it ended', async (context) => {
     if (hotcell.unavailable !== undefined) return context.skip(hotcell.unavailable);
-    for (const [index, end] of wordy(ends).entries()) {
+    const lines = wordy(ends).map((end, index) => {
       const path = join(folder, `forged-${index}.py`);
       writeFileSync(path, forging({ ...end, artifactsOmitted: 0 }));
-      const { written } = await onTerminal(['run', path, '--timeout', '15s', '--save-artifacts', join(folder, 'out')]);
+      return ['run', path, '--timeout', '15s', '--save-artifacts', join(folder, 'out')];
+    });
+    for (const { written } of await eachOnTerminal(lines)) {
       expect(written).toContain('hostile');
       expectHarmless(written);
     }
@@ -212,13 +244,13 @@ time.sleep(20)
       `import base64, os\nhostile = base64.b64decode("${Buffer.from(HOSTILE).toString('base64')}").decode()\n` +
         'print(hostile)\nopen(hostile.replace("/", "_"), "w").write("x")\nraise type(hostile, (Exception,), {})(hostile)',
     );
-    for (const flags of [[], ['--json'], ['--save-artifacts', join(folder, 'out2')]]) {
-      const { exitCode, written } = await onTerminal(['run', path, ...flags]);
+    const flags = [['--json'], [], ['--save-artifacts', join(folder, 'out2')]];
+    const shown = await eachOnTerminal(flags.map((more) => ['run', path, ...more]));
+    for (const { exitCode, written } of shown) {
       expect(exitCode).toBe(1);
       expectHarmless(written);
-      if (flags[0] === '--json')
-        expect(parsed(written)).toMatchObject({ outcome: { message: expect.stringContaining('hostile') } });
     }
+    expect(parsed(shown[0]!.written)).toMatchObject({ outcome: { message: expect.stringContaining('hostile') } });
   });
 
   it('in the REPL: its output, its values, its names, its end', async (context) => {
@@ -271,31 +303,35 @@ describe('what lies on this machine', () => {
       ...{ uniqueId: 's-12ab', id: hostile, name: hostile, owner: hostile, driver: 'docker' },
       ...{ spec, openedAt: Date.now(), idleMs: 1e9, maxAgeMs: 1e9 },
     });
-    for (const flags of [[], ['--json']]) {
-      const { exitCode, written } = await onTerminal(['sessions', 'list', ...flags], { env: { HOTCELL_HOME: home } });
+    const [list, json, closed] = await eachOnTerminal(
+      [
+        ['sessions', 'list'],
+        ['sessions', 'list', '--json'],
+        ['sessions', 'close', HOSTILE.replace('\n', '')],
+      ],
+      { HOTCELL_HOME: home },
+    );
+    for (const { exitCode, written } of [list!, json!]) {
       expect(exitCode).toBe(0);
       expect(written).toContain('hostile');
       expectHarmless(written);
-      if (flags.length > 0) expect(parsed(written)).toMatchObject([{ session_id: hostile }]);
     }
-    const { written } = await onTerminal(['sessions', 'close', HOSTILE.replace('\n', '')], {
-      env: { HOTCELL_HOME: home },
-    });
-    expectHarmless(written);
+    expect(parsed(json!.written)).toMatchObject([{ session_id: hostile }]);
+    expectHarmless(closed!.written);
   });
 
   it('in what an engine says to the doctor', async () => {
     await using engine = await startHostileServer((_, response) => {
       response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ message: HOSTILE }));
     });
-    for (const flags of [[], ['--json']]) {
-      const env = { DOCKER_HOST: engine.url.replace('http:', 'tcp:') };
-      const { written } = await onTerminal(['doctor', ...flags], { env });
-      expect(engine.asked).not.toEqual([]);
+    const env = { DOCKER_HOST: engine.url.replace('http:', 'tcp:') };
+    const [text, json] = await eachOnTerminal([['doctor'], ['doctor', '--json']], env);
+    expect(engine.asked).not.toEqual([]);
+    for (const { written } of [text!, json!]) {
       expect(written).toContain('hostile');
       expectHarmless(written);
-      if (flags.length > 0) expect(parsed(written)).toMatchObject({ probes: expect.any(Array) });
     }
+    expect(parsed(json!.written)).toMatchObject({ probes: expect.any(Array) });
   });
 
   it('in the files of a project, when a client is installed for', async () => {
@@ -303,8 +339,11 @@ describe('what lies on this machine', () => {
     writeFileSync(join(project, 'CLAUDE.md'), HOSTILE);
     const hotcellEntry = { command: HOSTILE, args: [HOSTILE], env: { [HOSTILE]: HOSTILE }, [HOSTILE]: HOSTILE };
     const text = JSON.stringify({ mcpServers: { hotcell: hotcellEntry } }, null, 1);
-    for (const flags of [[], ['--json'], ['--undo'], ['--print']]) {
-      writeFileSync(join(project, '.mcp.json'), text);
+    // JSON is written by one function, and what is printed is not of the project.
+    const all = [[], ['--undo', '--yes'], ['--json'], ['--print']];
+    for (const flags of all.slice(0, strength({ plain: 2, all: 4 }))) {
+      // What is undone is the installation before it; the entry that it replaced is shown.
+      if (flags[0] !== '--undo') writeFileSync(join(project, '.mcp.json'), text);
       const args = ['install', 'claude-code', '--scope', 'project', ...flags];
       const { exitCode, written } = await onTerminal(args, { cwd: project });
       expect(exitCode).toBe(0);
@@ -318,8 +357,8 @@ describe('what lies on this machine', () => {
 
   it('in arguments that are quoted in complaints', async () => {
     const odd = HOSTILE.replaceAll(/[\0\n\r]/g, '');
-    for (const args of [[odd], ['run', odd], ['run', 'x', `--${odd}`], ['install', odd], ['token', 'create', odd]]) {
-      const { exitCode, written } = await onTerminal(args);
+    const lines = [[odd], ['run', odd], ['run', 'x', `--${odd}`], ['install', odd], ['token', 'create', odd]];
+    for (const { exitCode, written } of await eachOnTerminal(lines)) {
       expect(exitCode).not.toBe(0);
       expectHarmless(written);
     }

@@ -14,7 +14,7 @@ describe.skipIf(skipped !== undefined)("a tenant's sessions", () => {
     const refused = answers.filter(({ body }) => body.includes('too_much_memory'));
     expect(refused).toHaveLength(2);
     expect(tenants.sessionsOf('mallory')).toHaveLength(3);
-    expect(String((await open(64)).body)).toContain('HOTCELL_MAX_MEMORY_BYTES_PER_OWNER');
+    expect(String((await open(64)).body)).toContain('--max-memory-per-owner');
     await tenants.timed('open_session', { limits: { memory_mb: 1024 } });
     const [first] = tenants.sessionsOf('mallory');
     await tenants.call('mallory', 'close_session', { session_id: first!.id });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
@@ -48,6 +49,16 @@ describe.skipIf(skipped !== undefined)('bodies of one-byte chunks', () => {
     isOver = true;
     // On a busy machine, and both ends are in this process.
     expect(Math.max(...times)).toBeLessThan(2_000);
+  });
+
+  it('end their connection also behind more headers than Node keeps by default', async () => {
+    await using tenants = await serveTwoTenants();
+    const socket = connect(tenants.hotcell.port, '127.0.0.1').on('error', () => {});
+    sockets.add(socket);
+    const headers = `Host: 127.0.0.1\r\n${'a:\r\n'.repeat(1100)}Transfer-Encoding: chunked`;
+    socket.write(`POST /nothing HTTP/1.1\r\n${headers}\r\n\r\n1\r\nx\r\n`);
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/\r\nconnection: close\r\n/i);
   });
 
   it('are counted after a thousand requests for a tunnel, and a request that offers another protocol is answered', async () => {

@@ -62,7 +62,7 @@ describe.skipIf(skipped !== undefined)('strangers at a server on loopback', () =
   it('are stopped by the guard alone: without it each of them is answered', async () => {
     const exposure = { tokensRequired: false, allowsHost: () => true, allowsOrigin: () => true };
     const { server, tokens } = hotcell;
-    const app = createApp({ ...server, tokens, exposure, linkKey: randomBytes(32) });
+    const app = createApp({ ...server, tokens, exposure, isLocalCaller: async () => true, linkKey: randomBytes(32) });
     const open = await listen(app, { host: '127.0.0.1', port: 0 });
     const headers = { host: 'evil.example', origin: 'https://evil.example' };
     const answer = await sendTo(open.port, 'GET', '/healthz', { headers });

@@ -18,6 +18,11 @@ const EDITS = [
   { path: 'ab.txt', old_text: ' ', new_text: '' },
 ] as const;
 
+/** A requirement whose marker has as many words as fit. */
+function requirementOf(chars: number): string {
+  return `a;${'in '.repeat(Math.floor((chars - 2) / 3))}`;
+}
+
 /** The largest arguments that each tool takes, or those that make it work hardest. A tool that is missing here fails the test. */
 const CALLS: Record<string, readonly object[]> = {
   run_code: [{ code: `#${large('x', MiB - 1)}` }, { code: `print(${large('1,', 500_000)}1)` }],
@@ -33,6 +38,11 @@ const CALLS: Record<string, readonly object[]> = {
   load_file: [],
   inspect_variables: [{}, { expression: large('1+', 9_000) }],
   open_session: [{ environment: { A: 'x'.repeat(32_000) } }],
+  set_network: [
+    { network: Array.from({ length: 100 }, (_, index) => `${'x.'.repeat(100)}h${index}.example:${index + 1}`) },
+  ],
+  // The last of them is refused, after all others were parsed.
+  install_packages: [{ packages: [...Array<string>(199).fill(requirementOf(490)), '-r'] }],
   list_sessions: [{}],
   reset_session: [{}],
   close_session: [{ session_id: 'none' }],
@@ -41,7 +51,7 @@ const CALLS: Record<string, readonly object[]> = {
 describe.skipIf(skipped !== undefined)('no call keeps the server from others for long', () => {
   it('with the largest arguments that a tool takes, and eight edits at once', async () => {
     expect(Object.keys(CALLS).sort()).toEqual(TOOLS.map(({ name }) => name).sort());
-    await using tenants = await serveTwoTenants();
+    await using tenants = await serveTwoTenants({ network: 'all' });
     const { hotcell, tokens } = tenants;
     await tenants.call('mallory', 'run_code', {
       code: `open('ab.txt', 'w').write('a b ' * ${2 * MiB})\nopen('big.txt', 'w').write('x\\n' * ${4 * MiB})`,

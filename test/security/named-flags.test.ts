@@ -6,8 +6,9 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { buildOnce } from '../support/built-program.ts';
+import { EACH_COMMAND, listCommands } from '../support/each-command.ts';
 import { CLI } from '../support/other-user.ts';
-import { onlyWithAll } from '../support/strength.ts';
+import { onlyWithAll, strength } from '../support/strength.ts';
 
 /** Every flag and every argument that names a file or a folder, in a stranger's repository that has links at those names. */
 let home: string;
@@ -23,8 +24,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-function hotcell(args: readonly string[]) {
-  return spawnSync(process.execPath, [CLI, ...args], {
+const hotcell = (args: readonly string[]) => start([CLI, ...args]);
+
+function start(args: readonly string[]) {
+  return spawnSync(process.execPath, args, {
     ...{ cwd: join(home, 'repository'), encoding: 'utf8', input: '', timeout: 30_000 },
     env: { ...process.env, HOME: home, HOTCELL_HOME: join(home, 'data'), HOTCELL_ISOLATION: 'process', NO_COLOR: '1' },
   });
@@ -48,9 +51,20 @@ describe('a link in the place of what the user names', () => {
   const withConfig = lines.filter((line) => line.includes('--config'));
   const left = onlyWithAll('the flag is tried with two other commands');
 
+  /** What each line says, and its exit code. In a plain run one process runs all that can be: an option may be kept for the next that is called. */
+  let finished: ReadonlyMap<readonly string[], { stderr: string; status: number | null }>;
+  beforeAll(() => {
+    const together = strength({ plain: lines.filter((line) => !withConfig.includes(line)), all: [] });
+    using listed = listCommands(together.map((args) => ({ args })));
+    const said = together.length === 0 ? [] : listed.split(start([EACH_COMMAND, CLI, listed.file]).stderr);
+    finished = new Map(
+      together.map((line, at) => [line, { stderr: said[at]?.text ?? '', status: said[at]?.exitCode ?? -1 }]),
+    );
+  });
+
   it.for(lines.map((line) => [line.join(' '), line] as const))('is refused: hotcell %s', ([, line], context) => {
     context.skip(left !== undefined && withConfig.indexOf(line) > 1, left);
-    const { stderr, status } = hotcell(line);
+    const { stderr, status } = finished.get(line) ?? hotcell(line);
     // What a client starts takes no path of its current folder at all.
     expect(stderr).toMatch(/is a symbolic link, which is not followed here|is relative to the current folder/);
     expect(status).toBe(64);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createFoldedOutput } from '../../src/lib/folded-output.ts';
 import { onlyWithAll } from '../support/strength.ts';
+import { startCost } from '../support/thread-time.ts';
 
 /**
  * SECURITY: output is folded in the server's event loop. A text whose folding costs more than its length stalls every session of the server: 20 kB of `\b ESC[K`
@@ -112,11 +113,10 @@ function leastMs(before: string, chunks: readonly Buffer[], enoughMs: number): n
   for (let round = 0; round < ROUNDS && least >= enoughMs; round += 1) {
     const output = createFoldedOutput(LIMITS);
     output.push(Buffer.from(BEFORE[before] as string));
-    const begin = process.cpuUsage();
+    const cost = startCost();
     for (const chunk of chunks) output.push(chunk);
     output.text();
-    const { user, system } = process.cpuUsage(begin);
-    least = Math.min(least, (user + system) / 1000);
+    least = Math.min(least, cost());
   }
   return least;
 }

@@ -9,13 +9,13 @@ import { buildOnce } from '../support/built-program.ts';
 import { talkTo } from '../support/child-hotcell.ts';
 import { pathsBelow } from '../support/folders.ts';
 import { CLI, reasonNoOtherUsers, runAs, VICTIM } from '../support/other-user.ts';
+import { onlyWithAll, strength } from '../support/strength.ts';
 
 const reason = reasonNoOtherUsers();
 
 /** The home of an ordinary user, with a project that Hotcell is installed in. */
 let home: string;
 let project: string;
-let installed: string;
 let running: ChildProcess[];
 
 beforeAll(() => {
@@ -26,16 +26,23 @@ beforeEach(() => {
   running = [];
   home = mkdtempSync(join(tmpdir(), 'hc-own-'));
   project = join(home, 'project');
-  const copy = join(project, 'node_modules/hotcell');
-  installed = join(copy, 'dist/cli.js');
-  mkdirSync(copy, { recursive: true });
-  for (const name of ['temporary', 'project/data']) mkdirSync(join(home, name));
+  for (const name of ['temporary', 'project/data']) mkdirSync(join(home, name), { recursive: true });
   if (reason !== undefined) return;
-  for (const name of ['dist', 'guest', 'images', 'package.json'])
-    cpSync(join(packageRoot(), name), join(copy, name), { recursive: true });
   for (const path of [home, ...pathsBelow(home)]) chownSync(path, VICTIM, VICTIM);
   chmodSync(home, 0o755);
 });
+
+/** Installs Hotcell in the project, and returns its program. */
+function install(): string {
+  const copy = join(project, 'node_modules/hotcell');
+  mkdirSync(copy, { recursive: true });
+  for (const name of ['dist', 'guest', 'images', 'package.json']) {
+    const isNeeded = (path: string) => !path.includes('/dist/types');
+    cpSync(join(packageRoot(), name), join(copy, name), { recursive: true, filter: isNeeded });
+  }
+  for (const path of pathsBelow(project)) chownSync(path, VICTIM, VICTIM);
+  return join(copy, 'dist/cli.js');
+}
 
 afterEach(async () => {
   for (const child of running) {
@@ -66,6 +73,7 @@ describe.skipIf(reason !== undefined)(
   `code in a sandbox of an ordinary user${reason === undefined ? '' : ` (skipped: ${reason})`}`,
   () => {
     it('runs as the server where it can rewrite a Hotcell, shown with one that another Hotcell mounts', async () => {
+      const installed = install();
       const { code } = await run(CLI, `${project}:/project:rw`, rewrite());
       expect(code).toBe(0);
       expect(existsSync(join(home, 'outside'))).toBe(false);
@@ -74,7 +82,9 @@ describe.skipIf(reason !== undefined)(
     });
 
     it('gets no writable folder that holds the Hotcell which made it', async () => {
-      for (const source of [project, join(project, 'node_modules'), join(project, 'node_modules/hotcell/dist')]) {
+      const installed = install();
+      const sources = [project, join(project, 'node_modules'), join(project, 'node_modules/hotcell/dist')];
+      for (const source of strength({ plain: [sources[0], sources[2]], all: sources })) {
         const { stdout } = await run(installed, `${source}:/project:rw`, rewrite());
         expect(JSON.parse(stdout).error).toMatchObject({
           code: 'mount_denied',
@@ -85,6 +95,7 @@ describe.skipIf(reason !== undefined)(
     });
 
     it('gets it read-only, and a folder beside it writable', async () => {
+      const installed = install();
       const shown = await run(installed, `${project}:/project`, 'import os; print(os.listdir("/project"))');
       expect(JSON.parse(shown.stdout)).toMatchObject({ outcome: { kind: 'ok' } });
       const written = await run(
@@ -95,7 +106,9 @@ describe.skipIf(reason !== undefined)(
       expect(JSON.parse(written.stdout)).toMatchObject({ outcome: { kind: 'ok' } });
     });
 
-    it.each([':rw', ''])('gets no folder that servers listen in, of whatever environment (%j)', async (how) => {
+    it.for([':rw', ''])('gets no folder that servers listen in, of whatever environment (%j)', async (how, context) => {
+      const left = onlyWithAll('not even read-only, which is tried');
+      context.skip(how === ':rw' && left !== undefined, left);
       await startServer(environment());
       for (const more of [{}, { XDG_RUNTIME_DIR: join(home, 'xdg') }, { TMPDIR: join(home, 'project/data') }]) {
         const { stdout } = await run(CLI, `${join(home, 'temporary')}:/t${how}`, 'print(1)', more);

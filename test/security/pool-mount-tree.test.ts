@@ -23,7 +23,7 @@ let volume: string;
 
 beforeEach(async (context) => {
   if (!isRoot()) context.skip('only root can mount');
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-tree-')));
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-test-tree-')));
   volume = join(folder, 'vol');
   await mkdir(volume);
   await chmod(folder, 0o777);
@@ -77,15 +77,14 @@ describe.each([TARGETS.docker, TARGETS.gvisor])(
     it.skipIf(skip).each(['ready', 'claimed'])('is not used for a later session (%s)', async (how) => {
       const make = driverFactory(target);
       const isolation = target.options.isolation as 'docker';
-      let created = 0;
-      let isOver = false;
+      let [isAwaited, isOver] = [false, false];
       const [begun, ended] = [deferred<void>(), deferred<void>()];
       const drivers = {
         [isolation]: async (host: Host) => {
           const driver = await make(host);
           const create: Driver['create'] = async (spec, options) => {
-            created += 1;
-            if (created !== 2) return driver.create(spec, options);
+            if (!isAwaited) return driver.create(spec, options);
+            isAwaited = false;
             await begun.promise;
             await mountVolume('of a job that ended');
             const sandbox = await driver.create(spec, options);
@@ -103,8 +102,12 @@ describe.each([TARGETS.docker, TARGETS.gvisor])(
       const code = 'import os; print(os.listdir("/job/vol"))';
       try {
         expect(await answer(hotcell, code)).toBe('[]');
+        await hotcell.settled();
+        // The next session claims what is there, so what is created from now on is made ahead.
+        isAwaited = true;
+        expect(await answer(hotcell, code)).toBe('[]');
         begun.resolve();
-        await until(() => isOver, 'one was being made ahead with the volume');
+        await until(() => isOver, 'one was being made ahead with the volume', 60_000);
         if (how === 'ready') await hotcell.settled();
         const answering = answer(hotcell, code);
         ended.resolve();

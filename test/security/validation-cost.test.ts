@@ -3,6 +3,7 @@ import * as z from 'zod';
 import * as answers from '../../src/guest/answers.ts';
 import { describeViolation } from '../../src/guest/describe-violation.ts';
 import * as messages from '../../src/guest/messages.ts';
+import { startCost } from '../support/thread-time.ts';
 
 /**
  * SECURITY: messages of a guest, and answers that user code can write, are validated in the server's event loop. A schema that collects what is wrong with each of many
@@ -101,11 +102,10 @@ function worstOf(schema: z.ZodType, leaf: unknown): unknown[] {
 function leastMs(schema: z.ZodType, value: unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS && least >= LIMIT_MS; round += 1) {
-    const begin = process.cpuUsage();
+    const cost = startCost();
     const parsed = schema.safeParse(value);
     if (!parsed.success) describeViolation(parsed.error);
-    const { user, system } = process.cpuUsage(begin);
-    least = Math.min(least, (user + system) / 1000);
+    least = Math.min(least, cost());
   }
   return least;
 }

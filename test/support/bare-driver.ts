@@ -59,7 +59,7 @@ export function createBareDriver(host: Host): Driver {
           limits: { ...spec.limits, memoryBytes: 8 * 1_073_741_824 },
           preloads: [],
           interruptGraceMs: spec.interruptGraceMs,
-          environment: standardEnvironment({ path: process.env.PATH ?? '/usr/bin' }),
+          environment: standardEnvironment({ path: process.env.PATH ?? '/usr/bin', findsLayers: true }),
         },
         ended: ended.promise,
         usage: async () => ({}),

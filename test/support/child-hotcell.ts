@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { type Deferred, deferred } from '../../src/lib/deferred.ts';
 import type { HotcellOptions, OpenOptions } from '../../src/main.ts';
+import type { Installation } from '../../src/sessions/installation.ts';
 import { newTestHome } from './test-home.ts';
 
 /** The built Hotcell in a process of its own, to be killed, and to share a host with others. */
@@ -12,11 +13,12 @@ export interface ChildHotcell {
   readonly pid: number;
   open(name: string, options?: OpenOptions): Promise<void>;
   run(name: string, code: string): Promise<{ outcome: string; value?: string; restarted?: string }>;
+  install(name: string, packages: readonly string[]): Promise<Installation>;
   settled(): Promise<void>;
   /** Closes the Hotcell and ends the process. */
   stop(): Promise<void>;
   /** Tells it to begin something, and resolves when it has: in the middle of it. */
-  begin(command: 'open' | 'run' | 'close', ...args: unknown[]): Promise<void>;
+  begin(command: 'open' | 'run' | 'install' | 'close', ...args: unknown[]): Promise<void>;
   /** SIGKILL. Resolves when the process is gone. */
   kill(): Promise<void>;
 }
@@ -28,9 +30,13 @@ export function makeHome(): { readonly home: string; remove(): void } {
   return { home, remove: () => rmSync(home, { recursive: true, force: true }) };
 }
 
-export async function startChild(home: string, options: HotcellOptions): Promise<ChildHotcell> {
+export async function startChild(
+  home: string,
+  options: HotcellOptions,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ChildHotcell> {
   const child = fork(join(root, 'test/support/hotcell-child.mjs'), {
-    env: { ...process.env, HOTCELL_HOME: home },
+    env: { ...process.env, ...environment, HOTCELL_HOME: home },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const { ask, begin } = talkTo(child);
@@ -42,6 +48,7 @@ export async function startChild(home: string, options: HotcellOptions): Promise
       await ask('open', name, openOptions);
     },
     run: async (name, code) => (await ask('run', name, code)) as Awaited<ReturnType<ChildHotcell['run']>>,
+    install: async (name, packages) => (await ask('install', name, packages)) as Installation,
     settled: async () => {
       await ask('settled');
     },

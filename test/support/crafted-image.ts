@@ -20,7 +20,7 @@ export function craftedImages(): CraftedImages {
       try {
         for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text, { mode: 0o755 });
         writeFileSync(join(folder, 'Dockerfile'), [`FROM ${standardImageTag()}`, 'USER 0', ...lines].join('\n'));
-        docker('build', '--quiet', '--force-rm', '--network', 'none', '--tag', tag, folder);
+        buildImage(tag, folder);
         made.push(tag);
         return tag;
       } finally {
@@ -31,6 +31,21 @@ export function craftedImages(): CraftedImages {
       if (made.length > 0) docker('image', 'rm', '--force', ...made);
     },
   };
+}
+
+/**
+ * Builds the image of a folder. Files that run at the same time share what they build first, such as `USER 0`: where another one removes its image in that
+ * moment, the engine does not find the shared step, and the next attempt makes it anew.
+ */
+export function buildImage(tag: string, folder: string): void {
+  for (let left = 3; left > 0; left -= 1) {
+    try {
+      docker('build', '--quiet', '--force-rm', '--network', 'none', '--tag', tag, folder);
+      return;
+    } catch (error) {
+      if (left === 1 || !/unable to find image|no such image/i.test(String(error))) throw error;
+    }
+  }
 }
 
 export function docker(...args: string[]): string {

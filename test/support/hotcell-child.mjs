@@ -15,6 +15,7 @@ const commands = {
     const { outcome, value, restarted } = await sessions.get(name).run(code);
     return { outcome: outcome.kind, value: value?.text, restarted };
   },
+  install: (name, packages) => sessions.get(name).install(packages),
   settled: () => hotcell.settled(),
   close: () => hotcell.close(),
 };

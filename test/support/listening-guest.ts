@@ -45,7 +45,7 @@ export async function startListeningGuest(): Promise<ListeningGuest> {
     config: {
       limits: { memoryBytes: 512 * MiB, openFiles: 256, fileBytes: 64 * MiB, cpus: 1 },
       preloads: [],
-      environment: standardEnvironment({ path: '/usr/local/bin:/usr/bin:/bin' }),
+      environment: standardEnvironment({ path: '/usr/local/bin:/usr/bin:/bin', findsLayers: true }),
     },
     connect: async () => {
       const socket = connect(socketPath);

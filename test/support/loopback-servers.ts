@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -88,6 +88,40 @@ export function selfSigned(...names: string[]): { key: string; cert: string } {
   try {
     execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A certificate for a name, signed by an authority of its own: some clients refuse one that is both. */
+export function signedByOwn(name: string): { key: string; cert: string; authority: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'hotcell-test-'));
+  const file = (each: string) => join(folder, each);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  try {
+    openssl(
+      'req',
+      '-x509',
+      ...kind,
+      '-days',
+      '1',
+      '-keyout',
+      file('ca.key'),
+      '-out',
+      file('ca'),
+      '-subj',
+      '/CN=test CA',
+    );
+    openssl('req', ...kind, '-keyout', file('key'), '-out', file('request'), '-subj', `/CN=${name}`);
+    writeFileSync(
+      file('extensions'),
+      `subjectAltName=DNS:${name}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n`,
+    );
+    const signed = ['-CA', file('ca'), '-CAkey', file('ca.key'), '-CAcreateserial', '-extfile', file('extensions')];
+    openssl('x509', '-req', '-in', file('request'), '-out', file('cert'), '-days', '1', ...signed);
+    const [key, cert, authority] = ['key', 'cert', 'ca'].map((each) => readFileSync(file(each), 'utf8'));
+    return { key: key!, cert: cert!, authority: authority! };
   } finally {
     rmSync(folder, { recursive: true });
   }

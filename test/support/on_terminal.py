@@ -16,8 +16,9 @@ def main() -> int:
     columns, rows = int(sys.argv[1]), int(sys.argv[2])
     pid, terminal = pty.fork()
     if pid == 0:
+        # Here and not in the parent: the program may ask for the size before the parent has its turn.
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         os.execvp(sys.argv[3], sys.argv[3:])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     print(pid, file=sys.stderr, flush=True)
     sources = [0, terminal]
     while terminal in sources:

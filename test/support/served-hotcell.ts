@@ -8,7 +8,7 @@ import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
 import { openTokenStore, type TokenStore } from '../../src/http/tokens/store.ts';
 import { type HotcellOptions, type HotcellServer, openServer } from '../../src/main.ts';
 import { STRUCTURED_HEADER } from '../../src/mcp/present/result-meta.ts';
-import { offerOf } from '../../src/mcp/profiles/index.ts';
+import { profileSetOf } from '../../src/mcp/profiles/index.ts';
 import { longTools } from '../../src/mcp/server.ts';
 import { TARGETS } from './targets.ts';
 import { newTestHome } from './test-home.ts';
@@ -39,10 +39,11 @@ export interface Answer {
   json(): unknown;
 }
 
-export type TestOptions = HotcellOptions & Pick<ServeOptions, 'stallMs' | 'connectionLimits' | 'inFlightLimits'>;
+export type TestOptions = HotcellOptions &
+  Pick<ServeOptions, 'stallMs' | 'connectionLimits' | 'inFlightLimits' | 'isLocalCaller'>;
 
 export async function serveForTest(
-  { stallMs, connectionLimits, inFlightLimits, ...options }: TestOptions = {},
+  { stallMs, connectionLimits, inFlightLimits, isLocalCaller, ...options }: TestOptions = {},
   before: (tokens: TokenStore) => Promise<void> = async () => {},
 ): Promise<ServedHotcell> {
   const home = newTestHome();
@@ -58,7 +59,7 @@ export async function serveForTest(
     metrics: true,
     ...options,
   });
-  const offer = offerOf(server.config.profile, loadSettings);
+  const offer = profileSetOf(server.config.profile, loadSettings);
   const serving = await serveHttp(server, {
     serverFor: mcpServerFor(server, undefined, offer),
     longTools: longTools(offer.tools),
@@ -67,6 +68,7 @@ export async function serveForTest(
     ...(stallMs === undefined ? {} : { stallMs }),
     ...(connectionLimits === undefined ? {} : { connectionLimits }),
     ...(inFlightLimits === undefined ? {} : { inFlightLimits }),
+    ...(isLocalCaller === undefined ? {} : { isLocalCaller }),
   }).catch(async (error) => {
     await server.close();
     rmSync(home, { recursive: true, force: true });

@@ -21,7 +21,7 @@ export async function serveTwoTenants(options: TestOptions = {}): Promise<TwoTen
   const ids = { mallory: '', ada: '' };
   const hotcell = await serveForTest({ tokens: 'always', ...options }, async (store) => {
     for (const who of ['mallory', 'ada'] as const) {
-      const { id, text } = await store.create(who);
+      const { id, text } = await store.create(who, { mayInstall: true });
       tokens[who] = text;
       ids[who] = id;
     }

@@ -65,38 +65,38 @@ def _page(asked: Asked, value: Any, share: int) -> Optional[Page]:
     if base in _PAGES:
         page, most, default = _PAGES[base]
         limit = max(1, asked.number("limit", default, most) // share)
-        return {**page(asked, value, base, offset, limit), "offset": offset, "total": length_of(value)}
+        return {**page(asked, value, base, slice(offset, offset + limit)), "offset": offset, "total": length_of(value)}
     if tables.has_pages(value):
         columns = max(1, asked.number("columnLimit", 50, _MAX_ITEMS))
         rows = max(1, min(asked.number("limit", 100, _MAX_ITEMS), _MAX_CELLS // columns) // share)
-        return tables.page(value, offset, rows, asked.number("columnOffset", 0, 2**53), columns)
+        return tables.page(value, offset, rows, column_offset=asked.number("columnOffset", 0, 2**53), columns=columns)
     return None
 
 
-def _text(_asked: Asked, value: Any, _base: Any, offset: int, limit: int) -> Page:
-    return {"kind": "text", "text": str.__getitem__(value, slice(offset, offset + limit))}
+def _text(_asked: Asked, value: Any, _base: Any, part: slice) -> Page:
+    return {"kind": "text", "text": str.__getitem__(value, part)}
 
 
-def _bytes(_asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Page:
-    return {"kind": "bytes", "base64": base64.b64encode(base.__getitem__(value, slice(offset, offset + limit))).decode("ascii")}
+def _bytes(_asked: Asked, value: Any, base: Any, part: slice) -> Page:
+    return {"kind": "bytes", "base64": base64.b64encode(base.__getitem__(value, part)).decode("ascii")}
 
 
-def _items(asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Page:
+def _items(asked: Asked, value: Any, base: Any, part: slice) -> Page:
     """Uses the builtin's own methods, even if the value's class overrides them."""
     if base in (list, tuple):
-        part = list(base.__getitem__(value, slice(offset, offset + limit)))
+        items = list(base.__getitem__(value, part))
     else:
-        part = list(itertools.islice(base.__iter__(value), offset, offset + limit))
-    return {"kind": "items", "items": texts(part, asked.deadline, _ITEM_CHARS)}
+        items = list(itertools.islice(base.__iter__(value), part.start, part.stop))
+    return {"kind": "items", "items": texts(items, asked.deadline, _ITEM_CHARS)}
 
 
-def _entries(asked: Asked, value: Any, _base: Any, offset: int, limit: int) -> Page:
-    part = list(itertools.islice(dict.items(value), offset, offset + limit))
-    shown = texts([item for pair in part for item in pair], asked.deadline, _ITEM_CHARS)
+def _entries(asked: Asked, value: Any, _base: Any, part: slice) -> Page:
+    entries = list(itertools.islice(dict.items(value), part.start, part.stop))
+    shown = texts([item for pair in entries for item in pair], asked.deadline, _ITEM_CHARS)
     return {"kind": "entries", "entries": [{"key": key, "value": item} for key, item in zip(shown[::2], shown[1::2])]}
 
 
-_PageMaker = Callable[[Asked, Any, Any, int, int], Page]
+_PageMaker = Callable[[Asked, Any, Any, slice], Page]
 _PAGES: dict[Any, tuple[_PageMaker, int, int]] = {
     str: (_text, _MAX_CHARS, 10_000),
     bytes: (_bytes, _MAX_CHARS, 10_000),

@@ -28,7 +28,7 @@ class _Download(NamedTuple):
 class FileRequests:
     """Serves `file.*`. `changed` is called after the host has written a file, because such files are not artifacts."""
 
-    def __init__(self, channel: Channel, uploads: Uploads, workspace: str, reply: Reply, changed: Callable[[], None]) -> None:
+    def __init__(self, channel: Channel, uploads: Uploads, workspace: str, reply: Reply, *, changed: Callable[[], None]) -> None:
         self._channel = channel
         self._uploads = uploads
         self._workspace = workspace

@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable, Optional
 from ..objects.known_types import column_names, is_frame
 from ..objects.static_lookup import places_of
 from ..system.bounded_text import cut
+from ..system.site_layers import may_install
 from . import call_stack, importable
 from .call_stack import Call, local_names
 from .installers import InstallError, installer_in
@@ -38,6 +39,7 @@ def hint_for(error: BaseException) -> Optional[str]:
             if isinstance(error, kind):
                 hint = find(error)
                 return None if hint is None else cut(hint, MAX_HINT_BYTES)
+        return _unreached() if _is_unreached(error) else None
     except Exception:  # noqa: BLE001 - an exception may be the user's own and have anything for attributes
         pass
     return None
@@ -54,6 +56,8 @@ def _missing_module(error: Any) -> Optional[str]:
     near = [] if top in PACKAGES or top in WELL_KNOWN else _nearest(top, importable.top_level(), cutoff=0.8)
     if near:
         return f"There is no module {top!r} here, but there is {near[0]!r}."
+    if top not in PACKAGES and top not in WELL_KNOWN and top not in ALTERNATIVES and top.lower() not in STANDARD:
+        return _unknown_module(top)
     what = f"The package {top!r}" if package == top else f"{top!r} comes with the package {package!r}, which"
     if package.lower() in STANDARD:
         return (
@@ -61,8 +65,16 @@ def _missing_module(error: Any) -> Optional[str]:
             "`hotcell setup process`, or build an image that has them with `hotcell setup docker`."
         )
     instead = ALTERNATIVES.get(top)
-    use = "" if instead is None else f"Use {instead}, which is here. "
+    use = "" if instead is None else f"Use {instead} instead. "
+    if may_install():
+        return f"{what} is not in this sandbox. {use}`%pip install {package}` installs it."
     return f"{what} is not in this sandbox, and there is no network to download it. {use}{_HOW_TO_ADD}"
+
+
+def _unknown_module(name: str) -> str:
+    """It may be a file of the user. SECURITY: it does not advise to install that very name, which a stranger may have published."""
+    how = "`%pip install NAME` installs a package by its name in the package index, which may be another." if may_install() else _HOW_TO_ADD
+    return f"There is no module {name!r} in this sandbox. If it is a file of yours, put it into the workspace first. {how}"
 
 
 _HOW_TO_ADD = "`pip list` shows what is installed; the user can add packages as docs/guides/packages.md of Hotcell describes."
@@ -79,11 +91,26 @@ def _failed_import(error: Any) -> Optional[str]:
     return None
 
 
+MISSING_PROGRAM = "That program is not in this sandbox. The user can add it as docs/guides/packages.md of Hotcell describes."
+
+
+def _failed_command(error: Any) -> Optional[str]:
+    return MISSING_PROGRAM if error.returncode == 127 else _failed_install(error)
+
+
 def _failed_install(error: Any) -> Optional[str]:
     command = error.cmd if isinstance(error, subprocess.CalledProcessError) else None
     if command is not None and not installer_in(command):
         return None
-    return f"A sandbox has no network, so packages cannot be installed. {_HOW_TO_ADD}"
+    if may_install():
+        return (
+            "The installer's output says why. `pip install NAME`, `uv pip install NAME` and `npm install NAME` work here, with "
+            "packages from the registries of the host. Other installers, and URLs instead of names, do not."
+        )
+    return (
+        "This session may not install packages, and has no network for an installer. The operator can allow it, with a token made with "
+        f"--install. {_HOW_TO_ADD}"
+    )
 
 
 def _missing_key(error: Any) -> Optional[str]:
@@ -122,6 +149,10 @@ def _missing_name(error: Any) -> Optional[str]:
         return None
     if name in ALIASES:
         return f"Did you forget `{ALIASES[name]}`?"
+    if _NUMBERED.fullmatch(name):
+        return "Values are not kept by number here: `_` is the last one. Assign a value to a variable to use it again."
+    if name in _MAGICS:
+        return f"A magic begins with %: `%{name}`."
     frame = _innermost(error)
     known: set[str] = set(dir(builtins))
     if frame is not None:
@@ -132,6 +163,23 @@ def _missing_name(error: Any) -> Optional[str]:
     if name in getattr(sys, "stdlib_module_names", ()):
         return f"Did you forget `import {name}`?"
     return None
+
+
+# What IPython keeps of every execution. Here it would keep every frame that was ever shown in memory.
+_NUMBERED = re.compile(r"__|___|_\d{1,9}|_oh|Out")
+_MAGICS = frozenset(["ls", "cd", "pwd", "who", "whos", "history", "lsmagic"])
+
+
+def _invalid_syntax(error: Any) -> Optional[str]:
+    line = error.text if type(error.text) is str else ""
+    if not _LIKE_COMMAND.match(line):
+        return None
+    return f"A shell command begins with !: `!{cut(line.strip(), 100)}`."
+
+
+_LIKE_COMMAND = re.compile(
+    r"\s*(pip3?|uv|npm|npx|conda|apt|apt-get|git|ls|cd|cat|mkdir|rm|cp|mv|curl|wget|python3?|echo|head|tail|grep)\s+[\w./-]"
+)
 
 
 def _missing_attribute(error: Any) -> Optional[str]:
@@ -170,10 +218,45 @@ def _missing_file(error: Any) -> Optional[str]:
 def _system(error: Any) -> Optional[str]:
     if error.errno == errno.EROFS:
         return f"That path is read-only in a sandbox. Write below {os.getcwd()} or /tmp."
-    if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH) or isinstance(error, socket.gaierror):
-        return "A sandbox has no network. Put the data into its workspace, or mount a folder that holds it."
-    # urllib and others wrap the error.
-    return _system(error.reason) if isinstance(getattr(error, "reason", None), OSError) else None
+    if _REFUSED_BY_PROXY.search(str(error.args[-1])[:500] if error.args else ""):
+        return "The network rules of this session do not allow that host. Open it with --network, or set_network if available."
+    return _unreached() if _is_unreached(error) else None
+
+
+_REFUSED_BY_PROXY = re.compile(r"Tunnel connection failed: 403|Cannot connect to proxy")
+
+
+def _is_unreached(error: Any) -> bool:
+    """Whether a name was not resolved, or a host had no route. Libraries wrap such an error: urllib as a reason, requests
+    and httpx as a cause or context.
+    """
+    seen: list[Any] = []
+    ahead = [error]
+    while ahead and len(seen) < _MAX_WRAPPED:
+        inner = ahead.pop()
+        if not isinstance(inner, BaseException) or any(inner is one for one in seen):
+            continue
+        seen.append(inner)
+        if isinstance(inner, socket.gaierror):
+            return True
+        if isinstance(inner, OSError) and inner.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+            return True
+        ahead += [getattr(inner, "reason", None), inner.__context__, inner.__cause__]
+    return False
+
+
+_MAX_WRAPPED = 20
+
+
+def _unreached() -> str:
+    """Advice where a program made a connection of its own, or resolved a name."""
+    proxy = os.environ.get("HOTCELL_PROXY")
+    if not proxy:
+        return "This session has no network. Copy data in, or open hosts (--network, or set_network if available)."
+    return (
+        "A session reaches other hosts only through its proxy, and resolves no names itself. Tell the program to use the proxy: "
+        f"http://{proxy} (HTTPS_PROXY), or SOCKS5 at {proxy} with names resolved there (socks5h)."
+    )
 
 
 def _nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> list[str]:
@@ -246,11 +329,12 @@ def _attribute_or_part(error: Any) -> Optional[str]:
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any], Optional[str]]], ...] = (
     (ModuleNotFoundError, _missing_module),
     (InstallError, _failed_install),
-    (subprocess.CalledProcessError, _failed_install),
+    (subprocess.CalledProcessError, _failed_command),
     (KeyError, _missing_key),
     (NameError, _missing_name),
     (AttributeError, _attribute_or_part),
     (ImportError, _failed_import),
+    (SyntaxError, _invalid_syntax),
     (FileNotFoundError, _missing_file),
     (OSError, _system),
 )

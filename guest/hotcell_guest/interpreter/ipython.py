@@ -4,6 +4,8 @@ use.
 
 from __future__ import annotations
 
+import builtins
+import shlex
 import subprocess
 import sys
 from types import ModuleType
@@ -20,9 +22,12 @@ from traitlets.config import Config  # type: ignore[import-not-found,unused-igno
 
 from ..display.displays import Displays, Redirect
 from ..display.representations import Bundle, complain
+from ..system.site_layers import may_install
+from .hints import MISSING_PROGRAM
 from .installers import InstallError, installer_in
 
 _MAX_REMEMBERED = 200
+_NOT_FOUND = 127  # exit code of a shell
 
 
 def attach(main: ModuleType, displays: Displays, sources: list[str]) -> Any:
@@ -34,13 +39,16 @@ def attach(main: ModuleType, displays: Displays, sources: list[str]) -> Any:
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "NoColor"
     config.InteractiveShell.automagic = False
+    config.MagicsManager.auto_magic = False  # `%lsmagic` says so
     config.InteractiveShell.display_page = True
     shell = _Shell.instance(config=config, user_module=main, user_ns=main.__dict__)
     shell.display_pub.displays = displays
     _offer_figure_formats(shell)
+    shell.history_manager.get_tail = _tail_of(shell.history_manager)
     for source in sources:
         _remember_input(shell, source)
     shell.register_magic_function(_list_magics(shell), "line", "lsmagic")
+    shell.register_magic_function(_pip(shell), "line", "pip")
     return shell
 
 
@@ -83,6 +91,30 @@ def _remember_input(shell: Any, source: str) -> None:
         if len(inputs) > _MAX_REMEMBERED:
             inputs[len(inputs) - _MAX_REMEMBERED] = ""
     shell.execution_count = len(history.input_hist_raw)
+
+
+def _tail_of(history: Any) -> Any:
+    """The last inputs, for `%rerun` and `%recall`. IPython's own reads its database."""
+
+    def get_tail(n: int = 10, raw: bool = True, output: bool = False, include_latest: bool = False) -> list[Any]:
+        inputs = list(enumerate(history.input_hist_raw))[1:]
+        last = inputs if include_latest else inputs[:-1]
+        return [(0, number, (source, None) if output else source) for number, source in last[-n:]]
+
+    return get_tail
+
+
+def _pip(shell: Any) -> Any:
+    """`%pip` without the note of IPython's own that the kernel may need a restart: ours says so when it does."""
+    original = shell.find_line_magic("pip")
+
+    def pip(line: str) -> None:
+        if may_install():
+            shell.system(f"{shlex.quote(sys.executable)} -m pip {line}")
+        else:
+            original(line)
+
+    return pip
 
 
 def _list_magics(shell: Any) -> Any:
@@ -158,7 +190,12 @@ class _Publisher(DisplayPublisher):  # type: ignore[misc,unused-ignore]
 
 
 class _Values(DisplayHook):  # type: ignore[misc,unused-ignore]
-    """Shows the value of code that runs inside a cell (`%%capture`, `run_cell`) as a display, not as text on stdout."""
+    """Shows the value of code that runs inside a cell (`%%capture`, `run_cell`) as a display, not as text on stdout. It
+    keeps the last value alone, where the kernel keeps it too.
+    """
+
+    def update_user_ns(self, result: Any) -> None:
+        builtins._ = result  # type: ignore[attr-defined]
 
     def write_output_prompt(self) -> None:
         pass
@@ -180,7 +217,29 @@ class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
         self.own_cleanups = len(self.input_transformers_cleanup)
         self.own_printers = dict(self.display_formatter.formatters["text/plain"].type_printers)
 
+    def init_displayhook(self) -> None:
+        """The hook defines `_`, `__` and `___` as empty texts, which would hide the last value and a `_` of the user."""
+        before = self._user_names("_", "__", "___")
+        super().init_displayhook()
+        for name in ("_", "__", "___"):
+            self.user_ns.pop(name, None)
+        self.user_ns.update(before)
+
+    def init_user_ns(self) -> None:
+        before = self._user_names("In", "Out", "open", "exit", "quit")
+        super().init_user_ns()
+        # Always empty here. A name that is missing gets a hint.
+        self.user_ns.pop("Out", None)
+        for name in before:
+            self.user_ns_hidden.pop(name, None)
+        self.user_ns.update(before)
+
+    def _user_names(self, *names: str) -> dict[str, Any]:
+        """Variables of the user among names that IPython defines, when it is loaded late."""
+        return {name: self.user_ns[name] for name in names if name in self.user_ns}
+
     def set_custom_exc(self, exc_tuple: Any, handler: Any) -> None:
+        super().set_custom_exc((), None)
         if exc_tuple:  # IPython itself sets none
             sys.stderr.write("set_custom_exc has no effect here: Hotcell reports exceptions itself.\n")
 
@@ -204,6 +263,8 @@ class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
         command = self.var_expand(cmd, depth=1)
         exit_code = subprocess.call(command, shell=True, executable="/bin/sh")
         self.user_ns["_exit_code"] = exit_code
+        if exit_code == _NOT_FOUND:
+            sys.stderr.write(f"{MISSING_PROGRAM}\n")
         installer = installer_in(command) if exit_code != 0 else ""
         if installer:
             # Code that needs the package would fail next, with a less helpful error.

@@ -77,12 +77,24 @@ def _chain(error: BaseException, with_names: bool, depth: int) -> list[str]:
             joint, current = _CONTEXT, current.__context__
         else:
             break
+    links = [link for at, link in enumerate(links) if at == 0 or not _is_repeated(link[1], links[at - 1][1])]
     lines = [f"… {len(links) - _MAX_CHAIN} earlier exceptions left out …", ""] if len(links) > _MAX_CHAIN else []
     for joint, link in reversed(links[:_MAX_CHAIN]):
         lines.extend(_one(link, with_names and link is error, depth))
         if joint:
             lines.extend(["", joint, ""])
     return lines
+
+
+def _is_repeated(error: BaseException, following: BaseException) -> bool:
+    """Whether the exception that followed says the same, and this one has no line of the user: pandas raises a KeyError
+    from a KeyError.
+    """
+    if type(error) is not type(following) or _is_group(error):
+        return False
+    calls = call_stack.calls_of(error.__traceback__)
+    own = any(not isinstance(call, Call) or call.package is None for call in calls)
+    return not own and _last_lines(error) == _last_lines(following)
 
 
 def _one(error: BaseException, with_names: bool, depth: int) -> list[str]:

@@ -23,6 +23,7 @@ from ..objects.static_lookup import defines_any, is_one_of
 from ..system.import_hooks import AfterImport
 from . import get_ipython, pasted_code, spawning, standard_input
 from .bindings import Bindings
+from .new_layers import NewLayers
 from .outcomes import Outcome, outcome_of
 from .silenced import is_silenced
 from .warnings_once import WarningsOnce
@@ -60,12 +61,14 @@ class Shell:
         self._figures_shown = 0
         self._warnings = WarningsOnce()
         self.main = _fresh_main()
+        self.layers = NewLayers()
         self.bindings = Bindings(self.main.__dict__, self.names_of_ipython)
 
     def install(self) -> None:
         """From now on `__main__`, `input()`, `display()` and related names belong to this shell."""
         sys.modules["__main__"] = self.main
         self._warnings.install()
+        self.layers.install()
         hooks = AfterImport()
         hooks.add("matplotlib", figures.use_our_backend)
         hooks.add("hotcell_guest.display.matplotlib_backend", self._connect_backend)

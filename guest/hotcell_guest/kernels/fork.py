@@ -33,7 +33,7 @@ def fork_kernel(
 
 
 def start_program(
-    loop: Loop, limits: Limits, workspace: str, argv: list[str], environment: dict[str, str], program_fd: Optional[int] = None
+    loop: Loop, limits: Limits, workspace: str, argv: list[str], *, environment: dict[str, str], program_fd: Optional[int] = None
 ) -> Started:
     """Starts a kernel that is another program and follows docs/guest-protocol.md, section 13. `environment` extends this process's.
 
@@ -45,7 +45,11 @@ def start_program(
     pipes.keep_last_words()
     pid = os.fork()
     if pid == 0:
-        become_subreaper(lambda: become_program(kernel_end, pipes.write_fds, limits, workspace, argv, environment, program_fd))
+        become_subreaper(
+            lambda: become_program(
+                kernel_end, pipes.write_fds, limits, workspace, argv=argv, environment=environment, program_fd=program_fd
+            )
+        )
     kernel_end.close()
     pipes.close_write_ends()
     return Started(None, supervisor_end, pipes, subreaper=pid)

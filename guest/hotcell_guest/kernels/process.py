@@ -60,6 +60,8 @@ class KernelProcess:
         self.pipes_given_at: Optional[bytes] = None
         self.foreground: Optional[Callable[[], Optional[int]]] = None
         """Returns the process group in the foreground of its command's terminal, while there is one."""
+        self.network_version = 0
+        """The version of the network's variables that it was last told."""
         self._loop = loop
         self._sock = sock = started.sock
         self._unsent: list[tuple[bytes, tuple[int, ...]]] = []

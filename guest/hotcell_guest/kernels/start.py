@@ -35,6 +35,7 @@ def become_program(
     outputs: tuple[int, ...],
     limits: Limits,
     workspace: str,
+    *,
     argv: list[str],
     environment: dict[str, str],
     program_fd: Optional[int],

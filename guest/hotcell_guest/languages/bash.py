@@ -21,6 +21,7 @@ from typing import Optional
 
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
+from ..system.environment import change_variables
 from ..system.private_folder import PrivateFolder
 from ..system.processes import cpu_seconds, peak_memory_bytes
 from ..wire.frames import Frame
@@ -67,6 +68,8 @@ class _BashKernel:
             self._idle = False
             if frame.head["type"] == "execute":
                 self._execute(frame, fds)
+            elif frame.head["type"] == "environment":
+                self._change_variables(frame.head["variables"])
 
     def _name_helper(self) -> None:
         """Names bash as helper, so that the ladder does not take it for a child of the code."""
@@ -120,6 +123,11 @@ class _BashKernel:
         self._end = status
         self._cpu_at_end, self._peak_at_end = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
         return True
+
+    def _change_variables(self, changes: dict[str, Optional[str]]) -> None:
+        """For bash as it is, and for one that takes its place."""
+        change_variables(changes)
+        self._order(*(_set_as_at_start(name) for name in changes))
 
     # One execution
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Optional
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
 from ..system import linux
+from ..system.environment import change_variables
 from ..system.processes import signal_group
 from ..system.terminal import take_terminal
 from ..wire.frames import Frame, Head
@@ -52,6 +53,8 @@ class _CommandKernel:
             frame, fds = self._link.receive()
             if frame.head["type"] == "execute":
                 is_free = self._execute(frame, fds)
+            elif frame.head["type"] == "environment":
+                change_variables(frame.head["variables"])
         self._stay()
 
     def _execute(self, frame: Frame, fds: list[int]) -> bool:

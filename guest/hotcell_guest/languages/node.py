@@ -26,9 +26,14 @@ def start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
     boot = _part("node-boot.js").decode().replace("SIZES", json.dumps({name: len(text) for name, text in parts.items()}))
     program = _sealed_memory_file(b"".join(parts.values()))
     try:
-        return start_program(loop, limits, workspace, _arguments(limits, boot), {"UV_USE_IO_URING": "0"}, program)
+        return start_program(loop, limits, workspace, _arguments(limits, boot), environment={"UV_USE_IO_URING": "0"}, program_fd=program)
     finally:
         os.close(program)
+
+
+def node_preload() -> bytes:
+    """The script that makes Node use the proxy of the environment, for `--require`. Raises OSError if the guest came without it."""
+    return _part("node-preload.js")
 
 
 def _arguments(limits: Limits, boot: str) -> list[str]:

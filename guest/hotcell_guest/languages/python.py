@@ -20,7 +20,7 @@ from ..kernels.preload import THREAD_VARIABLES
 from ..kernels.start import close_in, mend_descriptors, settle, take_output, until_the_end
 from ..system import linux
 from ..system.descriptors import write_file
-from ..system.environment import add_variables, apply_environment, variables_for_a_while
+from ..system.environment import apply_environment, change_variables, variables_for_a_while
 from ..system.hardening import harden
 from ..system.limits import Limits
 from ..wire.frames import Frame, Head
@@ -102,7 +102,10 @@ class Kernel:
             exercise_loaded()
             self._link.send({"type": "exercised"})
         elif frame.head["type"] == "environment":
-            add_variables(frame.head["variables"], but=THREAD_VARIABLES)
+            changes = frame.head["variables"]
+            change_variables({name: changes[name] for name in changes if name not in THREAD_VARIABLES})
+        elif frame.head["type"] == "layers":
+            self._shell.layers.refresh()
         elif frame.head["type"] == "question":
             self._answer(frame, fds)
 
@@ -116,11 +119,12 @@ class Kernel:
         _reset_peak_memory()
 
     def _reach_workspace(self) -> None:
-        """Lets code import from its folder, as in Python. SECURITY: not before a session asks for something. A kernel that is made ahead
-        warms up in a folder that may be a caller's, and a `difflib.py` there would run without a session."""
+        """Lets code import from its folder, as in Python, and from its layers. SECURITY: not before a session asks for something. A kernel
+        that is made ahead warms up in a folder that may be a caller's, and a `difflib.py` there would run without a session."""
         if self._lacks_workspace:
             self._lacks_workspace = False
             sys.path.insert(0, "")
+            self._shell.layers.refresh()
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
         self._reach_workspace()

@@ -13,7 +13,7 @@ from typing import Optional
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
 from ..system.bounded_text import bounded_lines
-from ..system.environment import variables_for_a_while
+from ..system.environment import change_variables, variables_for_a_while
 from ..wire.frames import Frame, Head
 from .builds import Builds
 from .endings import ended_by, outcome_of
@@ -58,6 +58,8 @@ class _RecipesKernel:
                 self._execute(frame, fds)
                 self._idle = True
                 reap_adopted()
+            elif frame.head["type"] == "environment":
+                change_variables(frame.head["variables"])
 
     def _on_child(self) -> None:
         """Reaps orphans between executions. During an execution this process waits for the program itself."""

@@ -50,7 +50,7 @@ def inspect_in_fork(values: list[Any], most: int, deadline: Deadline) -> list[Se
                 _fill(seen, begin, NOT_LOOKED_AT)
                 break
             try:
-                begin = _look_from(begin, values, most, seen, deadline)
+                begin = _look_from(begin, values, seen, most=most, deadline=deadline)
             except OSError:
                 _fill(seen, begin, _NO_PROCESS)
                 break
@@ -64,7 +64,7 @@ def _fill(seen: list[Seen], begin: int, text: str) -> None:
         item.setdefault("text", text)
 
 
-def _look_from(begin: int, values: list[Any], most: int, seen: list[Seen], deadline: Deadline) -> int:
+def _look_from(begin: int, values: list[Any], seen: list[Seen], *, most: int, deadline: Deadline) -> int:
     """Starts one fork; returns the first item that the next fork must continue with."""
     reading, writing = os.pipe()
     try:
@@ -79,13 +79,13 @@ def _look_from(begin: int, values: list[Any], most: int, seen: list[Seen], deadl
         raise
     os.close(writing)
     try:
-        return _collect(reading, begin, seen, most, deadline)
+        return _collect(reading, begin, seen, most=most, deadline=deadline)
     finally:
         os.close(reading)
         _end(child)
 
 
-def _collect(reading: int, begin: int, seen: list[Seen], most: int, deadline: Deadline) -> int:
+def _collect(reading: int, begin: int, seen: list[Seen], *, most: int, deadline: Deadline) -> int:
     """Reads the output of the fork until it is silent for too long. The next expected item is the one that it hangs on."""
     expected, buffer, has_begun = begin, b"", False
     item_end = time.monotonic() + _START_SECONDS + ITEM_SECONDS

@@ -166,51 +166,59 @@ def _dtype_name(dtype: Any) -> str:
     return str(dtype)[:60]
 
 
-def page(value: Any, offset: int, rows: int, column_offset: int, columns: int) -> Summary:
+def page(value: Any, offset: int, rows: int, *, column_offset: int, columns: int) -> Summary:
     """Rows of a frame, a series or an array as text. Only a view of that part is accessed."""
     if is_frame(value):
-        return _frame_page(value, offset, rows, column_offset, columns)
+        return _frame_page(value, offset, rows, column_offset=column_offset, columns=columns)
     if is_series(value):
         require_plain(value.dtype)
         part = value.iloc[offset : offset + rows]
         shown = [{"name": "" if value.name is None else short_name(value.name), "type": _dtype_name(value.dtype)}]
-        return _rows(shown, part.index[:].tolist(), [part.tolist()], offset, int(value.shape[0]), 0, 1)
+        return _rows(shown, part.index[:].tolist(), [part.tolist()], offset=offset, total=int(value.shape[0]))
     if is_index(value):
         require_plain(value.dtype)
         labels = value[offset : offset + rows].tolist()
         places = range(offset, offset + len(labels))
-        return _rows([{"name": "", "type": _dtype_name(value.dtype)}], places, [labels], offset, int(value.size), 0, 1)
-    return _array_page(array_of(value), offset, rows, column_offset, columns)
+        return _rows([{"name": "", "type": _dtype_name(value.dtype)}], places, [labels], offset=offset, total=int(value.size))
+    return _array_page(array_of(value), offset, rows, column_offset=column_offset, columns=columns)
 
 
-def _frame_page(frame: Any, offset: int, rows: int, column_offset: int, columns: int) -> Summary:
+def _frame_page(frame: Any, offset: int, rows: int, *, column_offset: int, columns: int) -> Summary:
     total, total_columns = (int(side) for side in frame.shape)
     part = frame.iloc[offset : offset + rows, column_offset : column_offset + columns]
     require_plain(*part.dtypes)
     count = int(part.shape[1])
     shown = [{"name": short_name(part.columns[place]), "type": _dtype_name(part.dtypes.iloc[place])} for place in range(count)]
     values = [part.iloc[:, place].tolist() for place in range(count)]
-    return _rows(shown, part.index.tolist(), values, offset, total, column_offset, total_columns)
+    return _rows(shown, part.index.tolist(), values, offset=offset, total=total, column_offset=column_offset, total_columns=total_columns)
 
 
-def _array_page(array: Any, offset: int, rows: int, column_offset: int, columns: int) -> Summary:
+def _array_page(array: Any, offset: int, rows: int, *, column_offset: int, columns: int) -> Summary:
     """An array with one axis is shown as a column; with three or more, the first index of the additional axes is shown."""
     kind = _dtype(array.dtype)
     if array.ndim == 0:
-        return _rows([{"name": "0", "type": kind}], [0], [[array.item()]], 0, 1, 0, 1)
+        return _rows([{"name": "0", "type": kind}], [0], [[array.item()]], offset=0, total=1)
     total = int(array.shape[0])
     part = array[offset : offset + rows]
     if array.ndim == 1:
-        return _rows([{"name": "0", "type": kind}], range(offset, offset + len(part)), [part.tolist()], offset, total, 0, 1)
+        return _rows([{"name": "0", "type": kind}], range(offset, offset + len(part)), [part.tolist()], offset=offset, total=total)
     part = part[:, column_offset : column_offset + columns]
     while part.ndim > 2:
         part = part[..., 0] if part.shape[-1] else part.reshape(part.shape[0], 0)
     shown = [{"name": str(column_offset + place), "type": kind} for place in range(int(part.shape[1]))]
     values = [part[:, place].tolist() for place in range(len(shown))]
-    return _rows(shown, range(offset, offset + len(part)), values, offset, total, column_offset, int(array.shape[1]))
+    return _rows(
+        shown,
+        range(offset, offset + len(part)),
+        values,
+        offset=offset,
+        total=total,
+        column_offset=column_offset,
+        total_columns=int(array.shape[1]),
+    )
 
 
-def _rows(columns: Any, index: Any, values: Any, offset: int, total: int, column_offset: int, total_columns: int) -> Summary:
+def _rows(columns: Any, index: Any, values: Any, *, offset: int, total: int, column_offset: int = 0, total_columns: int = 1) -> Summary:
     cells = [[cell(item) for item in column] for column in values]
     return {
         "kind": "rows",

@@ -12,10 +12,13 @@ from typing import Any, Callable
 
 from ..system import linux, mount_identity
 from ..system.descriptors import write_file
+from ..system.site_layers import LAYERS
 from . import mount_places, proc_cover
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
+# The layers of all sessions of the jail, each in a folder of its own. Covered with the folder above it.
+_LAYERS_OF_ALL = f"{MOUNTS_FOLDER}/layers"
 NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
 EXCHANGED = "mount-exchanged"
 # The devices that bubblewrap binds below /dev.
@@ -61,6 +64,7 @@ class Jail:
     inodes: int
     proc: dict[str, list[str]]
     mounts: list[dict[str, Any]]
+    layers: str
 
     @staticmethod
     def from_message(raw: dict[str, Any], workspace: str) -> Jail:
@@ -72,6 +76,7 @@ class Jail:
             inodes=int(raw["inodes"]),
             proc=dict(raw["proc"]),
             mounts=list(raw["mounts"]),
+            layers=str(raw["layers"]),
         )
 
 
@@ -140,8 +145,10 @@ def _mount_all(jail: Jail) -> None:
     # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before any folder of
     # a caller is mounted: a link in a mounted folder then leads to neither.
     sources = [_open_source(mount) for mount in jail.mounts]
+    # SECURITY: the mount is read-only, and that is locked: it belongs to the jail's user namespace.
+    linux.mount(f"{_LAYERS_OF_ALL}/{jail.layers}", LAYERS, None, linux.MS_BIND)
     # The folder is covered, not unmounted: mounts of the jail cannot be removed from inside.
-    linux.mount("none", MOUNTS_FOLDER, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
+    linux.mount("none", MOUNTS_FOLDER, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, data="size=4k,nr_inodes=2,mode=000")
     covers = proc_cover.make_covers(CONTROL_FOLDER)
     # The jail's root is read-only already; a session can write only to the mounts below.
     targets = [str(mount["target"]) for mount in jail.mounts]
@@ -152,7 +159,7 @@ def _mount_all(jail: Jail) -> None:
     _tmpfs("/dev/shm", jail.shm_bytes, jail.inodes, "1777")
     for device in _DEVICES:
         _keep_inode(f"/dev/{device}")
-    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=64")
+    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, data="newinstance,ptmxmode=0666,mode=620,max=64")
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     covers.cover("/proc", kept=jail.proc["kept"], covered=jail.proc["covered"])
     _bind_all(jail.workspace, list(zip(targets, sources)))
@@ -195,4 +202,4 @@ def _is_below(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def _tmpfs(target: str, size_bytes: int, inodes: int, mode: str) -> None:
-    linux.mount("tmpfs", target, "tmpfs", _KEEP, f"size={size_bytes},nr_inodes={inodes},mode={mode}")
+    linux.mount("tmpfs", target, "tmpfs", _KEEP, data=f"size={size_bytes},nr_inodes={inodes},mode={mode}")

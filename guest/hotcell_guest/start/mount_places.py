@@ -57,20 +57,23 @@ def make_root(new: str, targets: Iterable[str], left_out: Iterable[str]) -> None
     The root that sessions of a jail share is read-only, so mount points can be created only in this one. The folders
     `left_out` are not in it.
     """
-    linux.mount("tmpfs", new, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, _ROOT_OPTIONS)
+    linux.mount("tmpfs", new, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, data=_ROOT_OPTIONS)
     hidden = set(left_out)
     _mirror("/", new, [path.strip("/").split("/") for path in (*targets, *hidden)], hidden)
 
 
 def _mirror(old: str, new: str, ways: list[list[str]], left_out: set[str]) -> None:
     """Shows each entry of `old` in the folder `new`. Parent folders of mount points are created anew; a mount cannot be
-    one of them.
+    one of them. An entry that is removed meanwhile is left out: the host may change its folders at any time.
     """
     for entry in sorted(os.listdir(old)):
         here, there = os.path.join(old, entry), os.path.join(new, entry)
         if here in left_out:
             continue
-        mode = os.lstat(here).st_mode
+        try:
+            mode = os.lstat(here).st_mode
+        except FileNotFoundError:
+            continue
         further = [way[1:] for way in ways if way[0] == entry and len(way) > 1]
         if stat.S_ISLNK(mode):
             os.symlink(os.readlink(here), there)
@@ -86,7 +89,10 @@ def _show(here: str, there: str, is_folder: bool) -> None:
         os.mkdir(there, 0o755)
     else:
         os.close(os.open(there, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
-    linux.mount(here, there, None, linux.MS_BIND | linux.MS_REC)
+    try:
+        linux.mount(here, there, None, linux.MS_BIND | linux.MS_REC)
+    except FileNotFoundError:
+        (os.rmdir if is_folder else os.unlink)(there)
 
 
 def enter_root(new: str) -> None:

@@ -34,7 +34,7 @@ class Covers:
 
 def make_covers(folder: str) -> Covers:
     """Covers `folder` itself, too: the session cannot enter the file system mounted there."""
-    linux.mount("none", folder, "tmpfs", _FLAGS, "size=4k,nr_inodes=4,mode=000")
+    linux.mount("none", folder, "tmpfs", _FLAGS, data="size=4k,nr_inodes=4,mode=000")
     covers = Covers(file=os.path.join(folder, "file"), folder=os.path.join(folder, "folder"))
     os.close(os.open(covers.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444))
     os.mkdir(covers.folder, 0o555)

@@ -70,17 +70,17 @@ def _play_kernel() -> None:
 
 def _play_supervisor(workspace: str) -> None:
     with contextlib.closing(Loop()) as loop, contextlib.ExitStack() as sockets:
-        ends = [sockets.enter_context(end) for end in (*socket.socketpair(), *socket.socketpair())]
-        _Play(loop, *ends).run(workspace)
+        channel, link = socket.socketpair(), socket.socketpair()
+        for end in (*channel, *link):
+            sockets.enter_context(end)
+        _Play(loop, channel, link).run(workspace)
 
 
 class _Play:
-    def __init__(
-        self, loop: Loop, host: socket.socket, hosts_guest: socket.socket, kernel: socket.socket, kernels_supervisor: socket.socket
-    ) -> None:
+    def __init__(self, loop: Loop, channel: tuple[socket.socket, socket.socket], link: tuple[socket.socket, socket.socket]) -> None:
         self._loop = loop
-        self._host, self._hosts_guest = host, hosts_guest
-        self._kernel, self._kernels_supervisor = kernel, kernels_supervisor
+        self._host, self._hosts_guest = channel
+        self._kernel, self._kernels_supervisor = link
         self._from_guest, self._from_supervisor = FrameDecoder(), FrameDecoder()
         self._codes = list(_CODES)
         self._sequence = 0

@@ -66,7 +66,7 @@ class _Guest:
 
     def _start_kernel(self) -> Started:
         assert self._limits is not None
-        if self._warm is None or not self._warm.is_ready:
+        if self._warm is None or not self._warm.is_ready or self.supervisor.layers.supersede_preloads:
             return fork_python_kernel(self._limits, self._workspace)
         ours, theirs = socket.socketpair()
         self._warm.request({"type": "kernel"}, (theirs.fileno(),))
@@ -101,6 +101,8 @@ class _Guest:
                 pass  # it has just died, and kernels are forked from this process
 
     def _on_warm(self, head: Head) -> None:
+        if self._warm is not None:
+            self.supervisor.layers.name_preloaded(self._warm.loaded)
         self._tell_warm_stage()
         self.supervisor.use_better_stage(then=lambda: self.supervisor.announce_warm(head))
 

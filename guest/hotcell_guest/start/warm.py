@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from typing import Callable, NoReturn, Optional
 
 from ..kernels import preload
 from ..languages.exercise import exercise_loaded
+from ..supervisor.layers import STANDARD_MODULES
 from ..system import linux, processes
 from ..system.descriptors import keep_only
 from ..system.environment import apply_environment
@@ -39,11 +41,14 @@ class WarmStage:
         preloads: list[str],
         handler: Handler,
         on_ready: Callable[[Head], None],
+        *,
         rehearse: Callable[[], None] = _nothing,
         on_lost: Callable[[], None] = _nothing,
         environment: Optional[dict[str, str]] = None,
     ) -> None:
         self.is_ready = False
+        self.loaded: list[str] = []
+        """The packages that it has loaded, and modules outside of one; none before it is ready."""
         self.pid: Optional[int] = None
         self._loop = loop
         self._preloads = preloads
@@ -102,6 +107,7 @@ class WarmStage:
         for frame in self._decoder.feed(chunk):
             if frame.head["type"] == "warm":
                 self.is_ready = True
+                self.loaded = frame.head.pop("loaded")
                 self._on_ready({**frame.head, "dropped": self._dropped})
             elif frame.head["type"] == "leaves-thread":
                 self._begin_without(str(frame.head["module"]))
@@ -147,11 +153,15 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse:
         preload.freeze()
         forget_file_pages()
         join_pages()
-        sock.sendall(encode(Frame({"type": "warm", "missing": missing})))
+        sock.sendall(encode(Frame({"type": "warm", "missing": missing, "loaded": _top_levels()})))
         _requests(sock, handler)
     except BaseException as error:  # noqa: BLE001 - say it where the host's log can see it
         os.write(2, f"warm stage: {type(error).__name__}: {error}\n".encode())
     os._exit(0)
+
+
+def _top_levels() -> list[str]:
+    return sorted({name.partition(".")[0] for name in sys.modules} - STANDARD_MODULES)
 
 
 def _requests(sock: socket.socket, handler: Handler) -> None:

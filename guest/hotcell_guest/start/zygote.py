@@ -20,6 +20,7 @@ from ..system.loop import Loop
 from ..wire.frames import HEADER, Frame, FrameDecoder, Head, encode
 from ..wire.transports import SocketTransport
 from . import jail as jail_module
+from .fresh_kernel import start_fresh_kernel
 from .jail import CONTROL_FOLDER, Jail, JailError
 from .python_kernels import WaitingKernel, fork_python_kernel
 from .rehearsal import rehearse_often, rehearse_supervisor
@@ -126,7 +127,7 @@ def open_sandbox(frame: Frame, workspace: str) -> None:
         return
     if pid == 0:
         try:
-            _become_sandbox(channel, token, own if uid is None else int(uid), gid, workspace)
+            _become_sandbox(channel, token, workspace, uid=own if uid is None else int(uid), gid=gid)
         except BaseException as error:  # noqa: BLE001 - last words, where the host's log can see them
             os.write(2, f"session: {type(error).__name__}: {error}\n".encode())
         finally:
@@ -162,7 +163,7 @@ def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None
         sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "errno": error.errno, "message": str(error)})))
 
 
-def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, workspace: str) -> NoReturn:
+def _become_sandbox(channel: socket.socket, token: str, workspace: str, *, uid: int, gid: int) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # SECURITY: without this a session would inherit the sockets of the zygote and of its neighbours.
     sock = socket.socket(fileno=keep_only(channel.detach(), 3))
@@ -214,12 +215,15 @@ def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Superv
         hardening.harden(config.get("seccomp"))
 
         def start_kernel() -> Started:
+            if supervisor.layers.supersede_preloads:
+                return start_fresh_kernel(config["limits"], workspace)
             started = None if waiting is None else waiting.take()
             return started if started is not None else fork_python_kernel(limits, workspace)
 
         return limits, start_kernel
 
-    return Supervisor(Loop(), workspace, configure)
+    supervisor = Supervisor(Loop(), workspace, configure)
+    return supervisor
 
 
 def _expect(sock: socket.socket, kind: str) -> None:

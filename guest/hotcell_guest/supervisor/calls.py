@@ -8,7 +8,7 @@ from typing import Callable, Optional
 from ..system.loop import Loop
 from ..wire.call_socket import listen_for_calls
 from ..wire.channel import Channel
-from ..wire.frames import Frame
+from ..wire.open_calls import OpenCalls
 from .call import Call, CallSurroundings
 
 # The host refuses more. Further callers wait until a connection is accepted.
@@ -20,12 +20,11 @@ _LOST = "the channel to the host was lost during the call"
 class Calls:
     """Listens once the host serves calls, and not before. The supervisor owns exactly one."""
 
-    def __init__(self, loop: Loop, channel: Channel, execution_of: Callable[[int], Optional[str]]) -> None:
+    def __init__(self, loop: Loop, channel: Channel, open_calls: OpenCalls, execution_of: Callable[[int], Optional[str]]) -> None:
         self._loop = loop
-        self._around = CallSurroundings(loop, channel, execution_of, self._number, self._on_end)
+        self._open = open_calls
+        self._around = CallSurroundings(loop, channel, execution_of, open_calls.add, self._on_end)
         self._calls: set[Call] = set()
-        self._by_number: dict[int, Call] = {}
-        self._numbers = 0
         self._server: Optional[socket.socket] = None
         self._address = ""
 
@@ -35,18 +34,6 @@ class Calls:
             self._server, self._address = listen_for_calls()
             self._loop.on_readable(self._server.fileno(), self._accept)
         return self._address
-
-    def take(self, frame: Frame) -> None:
-        """Handles a frame of the host on the stream of a call. One that has ended gets nothing."""
-        call = self._by_number.get(frame.stream // 2)
-        if call is not None:
-            call.deliver(frame)
-
-    def replied(self, frame: Frame) -> None:
-        call = self._by_number.get(frame.head.get("id", 0))
-        if call is not None:
-            members = ("ok",) if frame.head.get("ok") is True else ("ok", "error")
-            call.finish({"type": "reply", **{member: frame.head[member] for member in members}})
 
     def end_execution(self, execution: str) -> None:
         for call in list(self._calls):
@@ -79,15 +66,9 @@ class Calls:
 
     def _on_end(self, call: Call) -> None:
         self._calls.discard(call)
-        self._by_number.pop(call.number or 0, None)
+        self._open.remove(call.number or 0)
         self._listen()
 
     def _listen(self) -> None:
         if self._server is not None and len(self._calls) < MOST_CALLS:
             self._loop.on_readable(self._server.fileno(), self._accept)
-
-    def _number(self, call: Call) -> tuple[int, int]:
-        """Ids count from 1, and streams are odd, from 3 on. Neither is used twice, not even for another host."""
-        self._numbers += 1
-        self._by_number[self._numbers] = call
-        return self._numbers, 2 * self._numbers + 1

@@ -30,7 +30,7 @@ class Commands:
     SECURITY: user code may have written any frame of a kernel: it can lie about itself only.
     """
 
-    def __init__(self, loop: Loop, channel: Channel, kernels: Kernels, runs: Runs, begin: Begin, fail: Fail) -> None:
+    def __init__(self, loop: Loop, channel: Channel, kernels: Kernels, runs: Runs, *, begin: Begin, fail: Fail) -> None:
         self._loop = loop
         self._channel = channel
         self._kernels = kernels

@@ -6,8 +6,8 @@ from typing import Optional
 
 from ..kernels.outputs import OutputPipes
 from ..kernels.process import KernelProcess
-from ..system.births import Births
 from ..system.loop import Loop
+from ..system.new_processes import NewProcesses
 from ..wire.channel import Channel
 from ..wire.frames import Head
 
@@ -24,7 +24,7 @@ class ExecutionPipes:
         self._channel = channel
         self._background: list[OutputPipes] = []
         self._ahead: Optional[OutputPipes] = None
-        self._births = Births()
+        self._new_processes = NewProcesses()
         self._last_execution = ""
 
     def open_background(self) -> None:
@@ -35,7 +35,7 @@ class ExecutionPipes:
         be sent."""
         if kernel.own_pipes is not None:
             return kernel.own_pipes
-        last_born, pipes = self._births.last(), kernel.pipes
+        last_born, pipes = self._new_processes.last(), kernel.pipes
         if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.open:
             self._background.remove(pipes)
             return pipes

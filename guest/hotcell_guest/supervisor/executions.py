@@ -38,16 +38,18 @@ class Executions:
     SECURITY: user code may have written any frame of a kernel: it can lie about itself only.
     """
 
-    def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, reply: Reply, fail: Fail) -> None:
+    def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, *, reply: Reply, fail: Fail) -> None:
         self._channel = channel
         self._fail = fail
         self.runs = Runs()
         self.on_run_over: Callable[[str], None] = lambda _name: None
+        self.before_kernel: Callable[[], None] = lambda: None
+        self.before_run: Callable[[KernelProcess], None] = lambda _kernel: None
         self._awaited = AwaitedKernel(channel, reply, fail)
         self._exercise = IdleExercise(reply)
         self._pipes = ExecutionPipes(loop, channel)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
-        self.commands = Commands(loop, channel, self.kernels, self.runs, self._begin, fail)
+        self.commands = Commands(loop, channel, self.kernels, self.runs, begin=self._begin, fail=fail)
         self._memory = MemoryRelief(loop, self.kernels, self._pipes.tell)
         self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.kill_newborn, self._on_end)
         askable = AskableKernels(self.kernels, self._memory, self.runs.is_busy, lambda: self._exercise.under_way)
@@ -124,6 +126,7 @@ class Executions:
             raise Refusal("busy", "execute: the kernel runs an execution already")
         if self.questions.of(kernel_name).under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
+        self.before_kernel()
         missing = missing_of(head["needs"]) if "needs" in head else []
         if missing:
             self._channel.send(finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing}), b"", head["stream"])
@@ -181,6 +184,8 @@ class Executions:
             self.questions.of(PYTHON).kernel_up(kernel)
 
     def _begin(self, frame: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
+        if keeper.kernel is not None:
+            self.before_run(keeper.kernel)
         self._memory.watch(self.runs.begin(KernelRun(self._around, frame, keeper, streams)))
 
     def _on_end(self, run: KernelRun) -> None:

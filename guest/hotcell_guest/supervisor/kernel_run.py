@@ -55,7 +55,7 @@ class KernelRun:
         self._stream = int(request.head["stream"])
         self._pipes = (streams and streams.outputs) or around.pipes.pipes_for(self.kernel)
         self._pipes.direct_to(lambda source, data: self._event({"type": source}, data), lambda: around.channel.credit(self._stream))
-        self.ladder = Ladder(around.loop, self.name, self.kernel, around.kill_newborn, around.grace_seconds)
+        self.ladder = Ladder(around.loop, self.name, self.kernel, kill_newborn=around.kill_newborn, grace_seconds=around.grace_seconds)
         around.workspace.begin(self.name)
         keeper.has_begun_work()
         around.channel.open_stream(self._stream, self._resume)

@@ -22,7 +22,7 @@ class Ladder:
     `reason` is why the execution is being ended; None while it is not.
     """
 
-    def __init__(self, loop: Loop, execution: str, kernel: KernelProcess, kill_newborn: KillNewborn, grace_seconds: float) -> None:
+    def __init__(self, loop: Loop, execution: str, kernel: KernelProcess, *, kill_newborn: KillNewborn, grace_seconds: float) -> None:
         self.reason: Optional[str] = None
         self._loop = loop
         self._execution = execution

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional, Protocol
+from typing import Callable, NamedTuple, Optional, Protocol
 
 from ..kernels.process import KernelProcess
 from ..system import processes
@@ -40,6 +40,18 @@ class Work(Protocol):
         """Ends the work, or frees part of its memory, without a grace period."""
 
 
+class _Killed(NamedTuple):
+    """A process that was killed, with what it held then: while it dies it seems to hold nothing, before its memory is free."""
+
+    held_bytes: int
+    at: float
+    seen_at: float
+
+    def is_dying(self, now: float) -> bool:
+        """Whether it was there a moment ago and its memory may not be free yet."""
+        return now < min(self.at + _DYING_SECONDS, self.seen_at + _GRACE_SECONDS)
+
+
 class MemoryRelief:
     """Of several works it ends the one that holds the most memory. `tell` is for messages that belong to no execution.
 
@@ -56,7 +68,7 @@ class MemoryRelief:
         self._works: list[Work] = []
         self._ended: Optional[Work] = None
         self._ended_at = 0.0
-        self._killed_at: dict[tuple[int, int], float] = {}
+        self._killed: dict[tuple[int, int], _Killed] = {}
         self._supervisor_at_begin: Optional[int] = None
         self._timer: Optional[Timer] = None
         self._is_soon = False
@@ -124,18 +136,22 @@ class MemoryRelief:
             self._ended, self._ended_at = work, time.monotonic()
 
     def _end_largest_processes(self, excess: int) -> None:
-        """Kills as many as hold the excess. One that was killed a moment ago counts as gone; one that takes longer is skipped."""
+        """Kills as many as hold the excess. What one held that was killed a moment ago counts as free; one that takes longer is skipped."""
         now = time.monotonic()
         living = {(process.pid, process.started): process for process in processes.others_in_sandbox() if process.state not in "ZX"}
-        self._killed_at = {key: at for key, at in self._killed_at.items() if key in living}
+        self._killed = {
+            key: killed._replace(seen_at=now) if key in living else killed
+            for key, killed in self._killed.items()
+            if key in living or killed.is_dying(now)
+        }
         sizes = {key: proportional_bytes(process.place) for key, process in living.items()}
-        excess -= sum(sizes[key] for key, at in self._killed_at.items() if now < at + _DYING_SECONDS)
+        excess -= sum(killed.held_bytes for killed in self._killed.values() if killed.is_dying(now))
         for key in sorted(sizes, key=lambda key: sizes[key], reverse=True):
             if excess <= 0:
                 return
-            if key not in self._killed_at and self._is_worth_ending(living[key]):
+            if key not in self._killed and self._is_worth_ending(living[key]):
                 excess -= sizes[key]
-                self._killed_at[key] = now
+                self._killed[key] = _Killed(sizes[key], at=now, seen_at=now)
                 self._end_process(living[key].pid)
 
     def _end_process(self, pid: int) -> None:

@@ -39,7 +39,7 @@ class Askable(Protocol):
 
 
 class _Question:
-    def __init__(self, number: int, request: int, head: Head, body: bytes, fds: tuple[int, ...], timeout_seconds: float) -> None:
+    def __init__(self, number: int, request: int, head: Head, body: bytes, *, fds: tuple[int, ...], timeout_seconds: float) -> None:
         self.number = number
         self.id: Optional[int] = request
         self.head = head
@@ -159,7 +159,7 @@ class Questions:
         self._count += 1
         members = {name: value for name, value in frame.head.items() if name not in ("id", "type", "stream", "language")}
         head = {**members, "type": "question", "kind": kind, "question": self._count, "timeoutMs": timeout_ms}
-        return _Question(self._count, int(frame.head["id"]), head, frame.body, fds, timeout_ms / 1000)
+        return _Question(self._count, int(frame.head["id"]), head, frame.body, fds=fds, timeout_seconds=timeout_ms / 1000)
 
     def cancel(self, target: object) -> None:
         """Withdraws the question of that request."""

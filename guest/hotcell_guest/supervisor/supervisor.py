@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Callable, NoReturn, Optional
+from typing import TYPE_CHECKING, Callable, NoReturn, Optional
 
 from .. import GUEST_VERSION
 from ..files.artifacts import Workspace
@@ -15,19 +15,25 @@ from ..files.uploads import Uploads
 from ..files.workspace_files import FileError
 from ..kernels import font_cache
 from ..kernels.process import KernelStarter
+from ..languages.node import node_preload
 from ..system import processes
-from ..system.environment import add_variables
+from ..system.environment import change_variables
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..system.mount_identity import are_expected
 from ..wire.call_socket import VARIABLE
 from ..wire.channel import Channel
 from ..wire.frames import Frame, Head
+from ..wire.open_calls import OpenCalls
 from ..wire.refusal import Refusal
 from ..wire.transports import Transport
 from .calls import Calls
 from .disconnect_timeout import DisconnectTimeout
 from .executions import Executions
+from .layers import Layers
+
+if TYPE_CHECKING:
+    from ..network.network import Network
 
 PROTOCOL = 1
 
@@ -51,16 +57,21 @@ class Supervisor:
         self._on_environment: Callable[[dict[str, str]], None] = lambda _environment: None
         self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
         self._uploads = Uploads(self._channel, self._fail)
-        self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
-        self._executions = Executions(loop, self._channel, self._workspace, self._reply, self._fail)
-        self._calls = Calls(loop, self._channel, self._executions.execution_of)
+        self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, changed=self._workspace.accept)
+        self._executions = Executions(loop, self._channel, self._workspace, reply=self._reply, fail=self._fail)
+        self._open_calls = OpenCalls()
+        self._calls = Calls(loop, self._channel, self._open_calls, self._executions.execution_of)
         self._executions.on_run_over = self._calls.end_execution
+        self.layers = Layers(self._uploads, self._executions.kernels, self._reply, self._executions.replace_unused_kernel)
+        self._network: Optional[Network] = None
         self._requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             **self._executions.requests,
             **self._files.requests,
+            **self.layers.requests,
             "variables.set": self._set_variable,
             "environment": self._add_environment,
             "calls": self._offer_calls,
+            "network": self._set_network,
         }
 
     def attach(self, transport: Transport) -> None:
@@ -89,6 +100,8 @@ class Supervisor:
         self._executions.open_background()
         self._loop.run()
         processes.kill_where(lambda process: True)
+        if self._network is not None:
+            self._network.remove_files()
         os._exit(0)
 
     def announce_warm(self, head: Head) -> None:
@@ -121,13 +134,13 @@ class Supervisor:
         elif kind == "shutdown":
             self._loop.stop()
         elif frame.stream % 2 == 1:
-            self._calls.take(frame)
+            self._open_calls.take(frame)
         elif kind == "chunk":
             self._uploads.chunk(frame)
         elif kind == "input":
             self._executions.commands.input(frame)
         elif kind == "reply":
-            self._calls.replied(frame)
+            self._open_calls.replied(frame)
         elif kind != "pong":
             self._request(frame)
 
@@ -140,23 +153,30 @@ class Supervisor:
             self._uploads.abandon()
             self._executions.abandon()
             self._calls.abandon()
+            if self._network is not None:
+                self._network.lose_channel(tell_host=False)
             if self._warm is not None:
                 self._channel.send(self._warm)
         else:
-            self._calls.lose_channel()
+            self._lose_calls()
 
     def _on_lost(self, _reason: str) -> None:
-        self._calls.lose_channel()
+        self._lose_calls()
         if self._can_reconnect:
             self._disconnect_timeout.start()
         else:
             self._loop.stop()
 
+    def _lose_calls(self) -> None:
+        self._calls.lose_channel()
+        if self._network is not None:
+            self._network.lose_channel()
+
     def _on_hello(self, frame: Frame) -> Head:
         protocols, epoch = frame.head.get("protocols"), frame.head.get("epoch")
         if frame.head.get("fresh"):
             if not self._is_configured:
-                return _refused("nobody has configured this guest")
+                return _refused("this guest is not configured yet")
             epoch = self._channel.epoch + 1
         if not isinstance(protocols, list) or PROTOCOL not in protocols:
             return _refused(f"this guest speaks protocol {PROTOCOL} only")
@@ -169,7 +189,7 @@ class Supervisor:
             "protocol": PROTOCOL,
             "epoch": epoch,
             "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
-            "offers": ["files", "questions", "languages", "calls"],
+            "offers": ["files", "questions", "languages", "calls", "network", "layers"],
         }
 
     # Requests
@@ -221,8 +241,26 @@ class Supervisor:
         self._add_variables({VARIABLE: self._calls.offer()})
         return {}
 
+    def _set_network(self, frame: Frame) -> Head:
+        """Kernels that are started from now on inherit the variables; those that live see them with their next execution."""
+        if self._network is None:
+            self._network = self._new_network()
+        ports, changes = self._network.replace(frame.head, frame.body, os.environ)
+        if changes:
+            self._on_environment(change_variables(changes))
+        return {"ports": ports}
+
+    def _new_network(self) -> Network:
+        """Imported here: most sandboxes never have one."""
+        from ..network.network import Network
+
+        network = Network(self._loop, self._channel, self._open_calls, node_preload)
+        self._executions.before_kernel = network.mend_files
+        self._executions.before_run = network.tell
+        return network
+
     def _add_variables(self, variables: dict[str, str]) -> None:
-        self._on_environment(add_variables(variables))
+        self._on_environment(change_variables(variables))
         self._executions.kernels.add_environment(variables)
 
     # Children

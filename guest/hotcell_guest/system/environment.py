@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping, Optional
 
 
 @contextmanager
@@ -41,7 +41,13 @@ def apply_environment(variables: dict[str, str]) -> None:
     time.tzset()
 
 
-def add_variables(variables: dict[str, str], but: tuple[str, ...] = ()) -> dict[str, str]:
-    """Adds variables to os.environ, except those in `but`. Returns the whole environment."""
-    apply_environment({**os.environ, **{name: value for name, value in variables.items() if name not in but}})
+def change_variables(changes: Mapping[str, Optional[str]]) -> dict[str, str]:
+    """Sets variables of os.environ, and removes those whose value is None. Returns the whole environment."""
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(str(name), None)
+        else:
+            os.environ[str(name)] = str(value)
+    if "TZ" in changes:
+        time.tzset()
     return dict(os.environ)

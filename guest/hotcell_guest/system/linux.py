@@ -61,6 +61,12 @@ def _check(result: int, what: str) -> int:
     return result
 
 
+def disconnect(fd: int) -> None:
+    """Dissolves the connection of a TCP socket: Linux resets the other end. gVisor cannot."""
+    unspecified = bytes(16)  # an address of the family AF_UNSPEC
+    _check(_libc.connect(fd, unspecified, len(unspecified)), "connect")
+
+
 def clone(flags: int) -> int:
     """`fork` with namespace flags: returns 0 in the child, and the child's pid in the parent.
 
@@ -82,7 +88,7 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), "unshare")
 
 
-def mount(source: Optional[str], target: str, kind: Optional[str], flags: int, data: str = "") -> None:
+def mount(source: Optional[str], target: str, kind: Optional[str], flags: int, *, data: str = "") -> None:
     _check(
         _libc.mount(_bytes(source), _bytes(target), _bytes(kind), ctypes.c_ulong(flags), _bytes(data or None)),
         f"mount {target}",

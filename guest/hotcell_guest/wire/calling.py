@@ -23,6 +23,7 @@ class CallError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{message} ({code})" if message else code)
         self.code = code
+        self.message = message
 
 
 def call(method: str, argument: Any = None) -> Any:

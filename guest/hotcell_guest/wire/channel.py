@@ -13,8 +13,13 @@ from .sent_frames import Sent, SentFrames
 from .transports import Transport
 
 WINDOW_BYTES = 262_144
+# The most that we can widen the host's window on a stream to, by returning more than was consumed.
+WIDEST_WINDOW_BYTES = 1_048_576
 ACK_EVERY_FRAMES = 64
-READ_BYTES = 65_536
+_MOST_WAITING_BYTES = 1_048_576
+READ_BYTES = 262_144
+# After a read of so many bytes there are probably more.
+_MORE_BYTES = 16_384
 UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
 
 
@@ -41,12 +46,14 @@ class Channel:
         self._pending = PendingConnections(loop, self._decide, self._on_turned_away)
         self._transport: Optional[Transport] = None
         self._decoder = FrameDecoder()
-        self._outgoing = Outgoing(loop, self._lose)
+        self._outgoing = Outgoing(loop, self._lose, self._on_written)
+        self._waiting_for_room: list[Callable[[], None]] = []
         self._sent = SentFrames(self._give_back)
         self._received = 0
         self._acked_to_peer = 0
         self._windows: dict[int, int] = {}
         self._on_credit: dict[int, Callable[[], None]] = {}
+        self._is_wide = False
         self.epoch = 0
 
     @property
@@ -80,7 +87,7 @@ class Channel:
         if sent is None:
             return
         if stream in self._windows:
-            self._windows[stream] -= len(sent.encoded)
+            self._windows[stream] -= sent.size
         if self._transport is not None:
             self._write_sent(sent)
         else:
@@ -89,6 +96,22 @@ class Channel:
     def flush(self) -> None:
         """Writes the frames of this turn now instead of at its end."""
         self._outgoing.flush()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether little waits to be written. Connections of the network wait for that, all together: output and control frames must not
+        stand behind a window of each."""
+        return self._outgoing.waiting_bytes < _MOST_WAITING_BYTES
+
+    def when_room(self, callback: Callable[[], None]) -> None:
+        """Calls back once, when all that waits is written."""
+        self._waiting_for_room.append(callback)
+
+    def widen(self) -> None:
+        """Prepares this transport, and later ones, for connections of a network: much at once in both directions. Idempotent."""
+        if self._transport is not None and not self._is_wide:
+            self._transport.widen()
+        self._is_wide = True
 
     def open_stream(self, stream: int, on_credit: Optional[Callable[[], None]] = None) -> None:
         """Starts counting credit on a stream; `on_credit` is called when credit is available again."""
@@ -129,6 +152,8 @@ class Channel:
         self._transport, self._decoder = arrival.transport, arrival.decoder
         self._loop.on_readable(self._transport.read_fd(), self._readable)
         self._outgoing.begin(self._transport.write_fd())
+        if self._is_wide:
+            self._transport.widen()
         self.epoch = int(answer["epoch"])
         self._write_unsequenced(answer)
         self._replay(hello.ack)
@@ -162,18 +187,23 @@ class Channel:
     # Incoming frames
 
     def _readable(self) -> None:
-        assert self._transport is not None
-        try:
-            chunk = os.read(self._transport.read_fd(), READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._lose(f"read: {error.strerror}")
-            return
-        if not chunk:
-            self._lose("the peer closed the channel")
-            return
-        self._take(self._decoder.feed(chunk))
+        """Reads several times while much comes: a pipe gives little at once, and a turn costs more system calls than a read."""
+        transport, read_bytes = self._transport, 0
+        while transport is not None and transport is self._transport and read_bytes < READ_BYTES:
+            try:
+                chunk = os.read(transport.read_fd(), READ_BYTES)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self._lose(f"read: {error.strerror}")
+                return
+            if not chunk:
+                self._lose("the peer closed the channel")
+                return
+            self._take(self._decoder.feed(chunk))
+            if len(chunk) < _MORE_BYTES:
+                return
+            read_bytes += len(chunk)
 
     def _take(self, frames: Iterator[Frame]) -> None:
         transport = self._transport
@@ -225,15 +255,23 @@ class Channel:
     # Outgoing frames
 
     def _write_unsequenced(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
-        self._write(memoryview(encode(Frame(head, body, stream, 0, self._received))))
+        self._write(encode(Frame(head, body, stream, 0, self._received)))
 
     def _write_sent(self, sent: Sent) -> None:
-        self._write(self._sent.ready(sent, self._received))
+        self._sent.make_ready(sent, self._received)
+        self._write(sent.front, sent.body)
 
-    def _write(self, encoded: memoryview) -> None:
+    def _write(self, *parts: bytes | bytearray) -> None:
         if self._transport is not None:
             self._acked_to_peer = self._received
-            self._outgoing.append(encoded)
+            for part in parts:
+                if part:
+                    self._outgoing.append(memoryview(part))
+
+    def _on_written(self) -> None:
+        waiting, self._waiting_for_room = self._waiting_for_room, []
+        for callback in waiting:
+            callback()
 
     def _lose(self, reason: str) -> None:
         self.detach()

@@ -41,59 +41,79 @@ class Frame(NamedTuple):
 
 def encode(frame: Frame) -> bytes:
     """Encodes one frame."""
+    return encode_front(frame) + frame.body
+
+
+def encode_front(frame: Frame) -> bytes:
+    """The bytes of a frame before its body: the header and the head."""
     head = _json(frame.head).encode("utf-8", "replace")
     if len(head) > MAX_HEAD_BYTES:
         raise ProtocolViolation(f"head length: {len(head)} is over {MAX_HEAD_BYTES}")
     if len(frame.body) > MAX_BODY_BYTES:
         raise ProtocolViolation(f"body length: {len(frame.body)} is over {MAX_BODY_BYTES}")
-    header = HEADER.pack(MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack)
-    return header + head + frame.body
+    return HEADER.pack(MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack) + head
 
 
-def set_numbers(encoded: bytearray, sequence: int, ack: int) -> None:
+def set_numbers(front: bytearray, sequence: int, ack: int) -> None:
     """Sets the fields that may change when a frame is sent again."""
-    _NUMBERS.pack_into(encoded, _NUMBERS_OFFSET, sequence, ack)
+    _NUMBERS.pack_into(front, _NUMBERS_OFFSET, sequence, ack)
 
 
 class FrameDecoder:
-    """Decodes chunks of any size into frames. Holds at most one frame plus the last chunk."""
+    """Decodes chunks of any size into frames. Holds at most one incomplete frame, and copies each body once if it lies in one chunk."""
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._held = bytearray()
 
     @property
     def pending_bytes(self) -> int:
         """Bytes of an incomplete frame."""
-        return len(self._buffer)
+        return len(self._held)
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
         """Yields each complete frame. Consume the iterator before feeding the next chunk. Raises ProtocolViolation as
         soon as a header is invalid.
         """
-        data: bytes | bytearray = chunk
-        if self._buffer:
-            self._buffer += chunk
-            data = self._buffer
-        at, size = 0, len(data)
+        at, size, held = 0, len(chunk), self._held
+        while held and at < size:
+            end = at + _frame_bytes(held) - len(held)
+            held += chunk[at:end]
+            at = min(end, size)
+            if len(held) == _frame_bytes(held) > HEADER.size:
+                frame = _parse_frame(held, 0)
+                held.clear()
+                yield frame
         while size - at >= HEADER.size:
-            magic, version, flags, head_bytes, body_bytes, stream, sequence, ack = HEADER.unpack_from(data, at)
-            _check_header(magic, version, flags, head_bytes, body_bytes)
-            body_at = at + HEADER.size + head_bytes
-            end = body_at + body_bytes
-            if size < end:
+            frame_bytes = _frame_bytes(chunk, at)
+            if size - at < frame_bytes:
                 break
-            head = _parse_head(bytes(data[at + HEADER.size : body_at]))
-            yield Frame(head, bytes(data[body_at:end]), stream, sequence, ack, end - at)
-            at = end
-        if data is chunk:
-            self._buffer += data[at:]
-        else:
-            del self._buffer[:at]
-        if self._buffer and not MAGIC.startswith(bytes(self._buffer[:2])):
+            frame = _parse_frame(chunk, at)
+            at += frame_bytes
+            yield frame
+        held += chunk[at:]
+        if held and not MAGIC.startswith(held[:2]):
             raise ProtocolViolation("magic: this is not a frame")
 
 
-def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_bytes: int) -> None:
+def _frame_bytes(data: bytes | bytearray, at: int = 0) -> int:
+    """The length of the frame that begins there, or that of a header while that is not whole."""
+    if len(data) - at < HEADER.size:
+        return HEADER.size
+    magic, version, flags, head_bytes, body_bytes, _, _, _ = HEADER.unpack_from(data, at)
+    _check_header(magic, version, flags, head_bytes=head_bytes, body_bytes=body_bytes)
+    return HEADER.size + int(head_bytes) + int(body_bytes)
+
+
+def _parse_frame(data: bytes | bytearray, at: int) -> Frame:
+    _, _, _, head_bytes, body_bytes, stream, sequence, ack = HEADER.unpack_from(data, at)
+    body_at = at + HEADER.size + head_bytes
+    end = body_at + body_bytes
+    head = _parse_head(bytes(data[at + HEADER.size : body_at]))
+    # A view, because a slice of a bytearray would be copied twice.
+    return Frame(head, bytes(memoryview(data)[body_at:end]), stream, sequence, ack, end - at)
+
+
+def _check_header(magic: bytes, version: int, flags: int, *, head_bytes: int, body_bytes: int) -> None:
     if magic != MAGIC:
         raise ProtocolViolation("magic: this is not a frame")
     if version != VERSION:

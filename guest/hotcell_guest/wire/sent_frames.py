@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Callable, Optional
 
-from .frames import Frame, Head, ProtocolViolation, encode, set_numbers
+from .frames import Frame, Head, ProtocolViolation, encode_front, set_numbers
 
 REPLAY_BYTES = 4 * 1_048_576
 _DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
@@ -14,18 +14,22 @@ _KEEPING_COST_BYTES = 512
 
 
 class Sent:
-    """An unacknowledged frame, ready for replay."""
+    """An unacknowledged frame, ready for replay: `front` is its header and head. The body is not copied."""
 
-    def __init__(self, sequence: int, encoded: bytearray, body_bytes: int, stream: int, head: Head) -> None:
+    def __init__(self, sequence: int, head: Head, body: bytes, stream: int) -> None:
         self.sequence = sequence
-        self.encoded = encoded
-        self.body_bytes = body_bytes
+        self.front = bytearray(encode_front(Frame(head, body, stream)))
+        self.body = body
         self.stream = stream
         self.head = head
 
     @property
+    def size(self) -> int:
+        return len(self.front) + len(self.body)
+
+    @property
     def cost(self) -> int:
-        return len(self.encoded) + _KEEPING_COST_BYTES
+        return self.size + _KEEPING_COST_BYTES
 
     @property
     def is_droppable(self) -> bool:
@@ -59,17 +63,16 @@ class SentFrames:
         """
         if self._is_rest_of_broken(head, stream):
             return None
-        sent = Sent(self._next_sequence, bytearray(encode(Frame(head, body, stream))), len(body), stream, head)
+        sent = Sent(self._next_sequence, head, body, stream)
         self._next_sequence += 1
         self._kept.append(sent)
         self._cost += sent.cost
         return sent
 
-    def ready(self, sent: Sent, received: int) -> memoryview:
-        """The bytes to write now; they acknowledge the frames up to `received`."""
+    def make_ready(self, sent: Sent, received: int) -> None:
+        """Numbers a frame that is written now; it acknowledges the frames up to `received`."""
         self._highest_written = max(self._highest_written, sent.sequence)
-        set_numbers(sent.encoded, sent.sequence, received)
-        return memoryview(sent.encoded)
+        set_numbers(sent.front, sent.sequence, received)
 
     def was_never_sent(self, sequence: int) -> bool:
         return sequence >= self._next_sequence
@@ -118,14 +121,14 @@ class SentFrames:
 
     def _drop(self, sent: Sent) -> None:
         self._cost -= sent.cost
-        self._on_dropped(sent.stream, len(sent.encoded))
+        self._on_dropped(sent.stream, sent.size)
         if sent.display is not None:
             self._broken_display = sent.display
             self._is_rest_of_broken(sent.head, sent.stream)
         before = 0
         if self._dropped and self._dropped[-1][0] > self._highest_written:
             before = self._dropped.pop()[1]  # the peer certainly has neither of the two, so one entry is enough
-        self._dropped.append((sent.sequence, before + sent.body_bytes))
+        self._dropped.append((sent.sequence, before + len(sent.body)))
 
     def _is_rest_of_broken(self, head: Head, stream: int) -> bool:
         """A display with a missing part is useless: its other parts are dropped as well, up to the last."""

@@ -19,6 +19,8 @@ export function installCommand(): Command {
     .option('--keep-env', "project: keep the variables and members that the project's file adds to the entry")
     .option('--print', 'print the entry instead of writing it')
     .option('--undo', 'remove Hotcell from the configuration')
+    .option('--restore', 'project, with --undo: put back the entry that was replaced, without asking')
+    .option('--yes', 'with --undo: ask nothing; alone, it leaves out an entry of the project that was replaced')
     .option('--json', 'print the changes as one JSON document');
   return addServerFlags(command, 'mcp')
     .addHelpText('after', HELP)
@@ -30,9 +32,10 @@ export function installCommand(): Command {
 
 const HELP = `
 Everything else in the file is kept, including comments. A file that cannot be parsed is not changed; the old version
-is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced (in a project, an entry
-stays in the backup: it may be a stranger's). The flags of hotcell mcp go into the entry, which has absolute paths. Under
-npx outside a clone it refuses: install Hotcell first (npm install -g).
+is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced. In a project, --undo shows
+the entry that was replaced and asks first, because it may be a stranger's; left out, it stays in the backup.
+The flags of hotcell mcp go into the entry, which has absolute paths. Under npx outside a clone it refuses: install
+Hotcell first (npm install -g).
 
 Your own additions to the entry are kept. A project is untrusted: additions in its entry are dropped unless you pass --keep-env,
 which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and similar are never kept: they can run other code.
@@ -43,4 +46,5 @@ Examples:
   $ hotcell install vscode --isolation docker --mount-root ~/data --memory 4g
   $ hotcell install codex --print
   $ hotcell install cursor --undo
+  $ hotcell install cursor --undo --scope project --restore
 `;

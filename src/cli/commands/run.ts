@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { RunFlags } from '../run/options.ts';
 import { collect, languageOption, sandboxOptions } from '../sandbox-options.ts';
 
@@ -9,11 +10,17 @@ export function runCommand(): Command {
       'Run a program or a notebook in a sandbox. The sandbox is deleted with all its files when the program ends.',
     )
     .argument('[file]', 'program, or notebook (.ipynb); - reads a program from stdin')
-    .option('-c, --code <code>', 'run this code instead of a file');
+    .option('-c, --code <code>', 'run this code instead of a file')
+    .addOption(new Option('-e <value>').hideHelp().argParser(refuseShortE));
   return sandboxOptions(command.addOption(languageOption('by the extension')), '60s')
     .option(
       '--env <name=value>',
       'environment variable of the program; NAME alone takes the value it has here; repeatable',
+      collect,
+    )
+    .option(
+      '--with <packages>',
+      'Python packages to install first, separated by commas: httpx,rich>=13; repeatable. Those that a script names itself (PEP 723) are installed too',
       collect,
     )
     .option('--save-artifacts <folder>', 'copy the files and figures of the program to this folder')
@@ -52,6 +59,14 @@ Examples:
   $ hotcell run report.py --mount ./data:/data --memory 1g
   $ hotcell run report.py --env MODE=test --env TZ
   $ hotcell run untrusted.py --min-isolation gvisor
+  $ hotcell run --with httpx,rich fetch.py --network api.example.com
   $ hotcell run script.py --server http://127.0.0.1:7878 --session analysis
   $ hotcell run script.py --json | jq .outcome
 `;
+
+/** `-e` is code to users of node and perl, and a variable to those of docker. */
+function refuseShortE(): never {
+  throw new HotcellError('invalid_argument', 'there is no option -e', {
+    remedy: 'Use -c for code, or --env for an environment variable.',
+  });
+}

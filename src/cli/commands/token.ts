@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { collect } from '../sandbox-options.ts';
 import type { CreateFlags } from '../token/index.ts';
 
 /** `hotcell token create|list|revoke`: tokens for a server that is reached over the network. */
@@ -14,6 +15,17 @@ export function tokenCommand(): Command {
     .option('--max-memory <size>', 'maximum total of the memory limits of its sessions: 4g')
     .option('--max-executions <number>', 'maximum number of running and queued executions')
     .option('--max-upload <size>', 'maximum size of a file: 100m, 2g')
+    .option(
+      '--network <rule>',
+      'the most that its sessions may reach: registries, all, host, *.host, host:port, !rule; repeatable (default: --network of the server)',
+      collect,
+    )
+    .option(
+      '--service <name>',
+      'a service of the configuration (forwards, credentials) that its sessions may use; repeatable (default: none)',
+      collect,
+    )
+    .option('--install', 'its sessions may install packages (default: no)')
     .option('--json', 'print it as one JSON document')
     .addHelpText('after', CREATE_HELP)
     .action(async (name: string, flags: CreateFlags) => (await import('../token/index.ts')).createToken(name, flags));
@@ -52,6 +64,9 @@ Without a flag, the limit of docs/configuration.md applies.
 Examples:
   $ hotcell token create laptop
   $ hotcell token create ci --max-sessions 2 --max-upload 50m
+  $ hotcell token create analysts --install
+  $ hotcell token create reports --service db --service github
+  $ hotcell token create research --network '*.wikipedia.org' --network registries
   $ export HOTCELL_TOKEN=$(hotcell token create laptop)
 `;
 

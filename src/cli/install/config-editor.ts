@@ -54,6 +54,13 @@ export function entryIn({ format, text, path, file }: ClientConfig): unknown {
   return member(parseOrRefuse(editorFor(format), body(text), file), path);
 }
 
+/** The entry as it is written in the text, if there is one. */
+export function sourceOf({ format, text, path, file }: ClientConfig): string | undefined {
+  const editor = editorFor(format);
+  parseOrRefuse(editor, body(text), file);
+  return editor.source(body(text), path);
+}
+
 interface Edit {
   readonly wanted: Record<string, unknown> | undefined;
   /** Undefined if there is nothing to change. */

@@ -33,6 +33,10 @@ export function jsonEditor({ comments }: { comments: boolean }): ConfigEditor {
       const table = findNodeAtLocation(treeOf(removed), [key]);
       return table?.children?.length === 0 ? removeMember(removed, table) : removed;
     },
+    source(text, path) {
+      const entry = text.trim() === '' ? undefined : findNodeAtLocation(treeOf(text), [...path]);
+      return entry && text.slice(entry.offset, entry.offset + entry.length);
+    },
     fragment: ([key, name], value) => `${JSON.stringify({ [key]: { [name]: value } }, null, 2)}\n`,
   };
 }

@@ -25,6 +25,11 @@ export function tomlEditor(): ConfigEditor {
       const start = found.start > 0 && lines[found.start - 1]?.trim() === '' ? found.start - 1 : found.start;
       return [...lines.slice(0, start), ...lines.slice(found.end)].join('');
     },
+    source(text, path) {
+      const lines = text.split(/(?<=\n)/);
+      const found = findBlock(lines, path);
+      return found && lines.slice(found.start, found.end).join('').trimEnd();
+    },
     fragment: blockOf,
   };
 }

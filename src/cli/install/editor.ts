@@ -7,6 +7,8 @@ export interface ConfigEditor {
   set(text: string, path: EntryPath, value: Record<string, unknown>): string;
   /** Removes the entry, and the table if it is empty then. */
   remove(text: string, path: EntryPath): string;
+  /** The entry as the text has it, comments included. Undefined if there is none. */
+  source(text: string, path: EntryPath): string | undefined;
   /** The entry alone, for pasting into a file. */
   fragment(path: EntryPath, value: Record<string, unknown>): string;
 }

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadSettings } from '../../config/load.ts';
 import type { ProfileName } from '../../config/schema.ts';
-import { offerOf } from '../../mcp/profiles/index.ts';
+import { profileSetOf } from '../../mcp/profiles/index.ts';
 import { createOutput } from '../output.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName } from './clients.ts';
 import { type InstallFlags, install } from './index.ts';
@@ -182,6 +182,15 @@ describe('hotcell install', () => {
     writeFileSync(file('cursor'), readFileSync(file('cursor'), 'utf8').replace('"a": 1', '"a": 2'));
     await run('cursor', { undo: true });
     expect(JSON.parse(readFileSync(file('cursor'), 'utf8'))).toEqual({ mcpServers: { hotcell: old }, a: 2 });
+    // A second time, too: it is not Hotcell's.
+    expect((await run('cursor', { undo: true })).stdout).toContain('does not start Hotcell. It stays as it is.');
+    expect(JSON.parse(readFileSync(file('cursor'), 'utf8')).mcpServers).toEqual({ hotcell: old });
+  });
+
+  it('removes an entry that the user pasted, which starts Hotcell by its name', async () => {
+    write(file('cursor'), '{"mcpServers": {"hotcell": {"command": "/opt/bin/hotcell", "args": ["mcp"]}}}');
+    await run('cursor', { undo: true });
+    expect(existsSync(file('cursor'))).toBe(false);
   });
 
   it('leaves nothing after several installations, if there was nothing', async () => {
@@ -296,7 +305,7 @@ describe('hotcell install', () => {
     const path = join(home, 'project', 'CLAUDE.md');
     const toolsIn = (text: string) => [...new Set(text.match(/`[a-z]+(_[a-z]+)+`/g))].map((name) => name.slice(1, -1));
     const offered = (profile: readonly ProfileName[]) =>
-      offerOf(profile, (settings) => loadSettings(settings, { env: {}, dataDir: '/nowhere' })).tools.map(
+      profileSetOf(profile, (settings) => loadSettings(settings, { env: {}, dataDir: '/nowhere' })).tools.map(
         ({ name }) => name,
       );
     writeFileSync(path, '# Our project\n');

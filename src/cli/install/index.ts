@@ -3,11 +3,11 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
-import { type Paint, shownName } from '../print.ts';
+import { shownName } from '../print.ts';
 import { argumentsOf, optionsFromFlags, type ServerFlags } from '../server-flags.ts';
 import { unknownName } from '../unknown-name.ts';
 import { type Additions, KEEP_ALL } from './additions.ts';
-import { type Change, diffText, installChanges, pathOf, placeOf, type Target, undoChanges } from './changes.ts';
+import { installChanges, pathOf, placeOf, type Target } from './changes.ts';
 import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clients.ts';
 import { editorFor } from './config-editor.ts';
 import { conflicts } from './conflicts.ts';
@@ -15,17 +15,18 @@ import { openKnownAdditions } from './known-additions.ts';
 import { launchOf } from './launch.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { serverEntry } from './server-entry.ts';
-import { backupOf, diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
+import { type UndoFlags, undo } from './undo.ts';
+import { diskFiles } from './write-change.ts';
+import { changesAsJson, hasChange, showChanges, writeAll, writeOptions } from './written-changes.ts';
 
 /** The flags as typed: those of this command, and those of `hotcell mcp`, which go into the entry. */
-export interface InstallFlags extends ServerFlags {
+export interface InstallFlags extends ServerFlags, UndoFlags {
   readonly scope?: string;
   readonly rules?: boolean;
   /** Whether to keep the additions of a project's file, which the user has read. */
   readonly keepEnv?: boolean;
   readonly print?: boolean;
   readonly undo?: boolean;
-  readonly json?: boolean;
 }
 
 /** Adds Hotcell to a client's configuration, or removes it, and shows the change. Returns the exit code. */
@@ -38,6 +39,7 @@ export async function install(
   const client = clientOf(name);
   const scope = scopeOf(client, flags.scope);
   const target = { client, scope, machine };
+  if (flags.restore && !flags.undo) throw invalid('--restore is for --undo', 'Add --undo, or leave out --restore.');
   if (flags.undo) return undo(name, target, flags, output);
   const launch = launchOf({ node: process.execPath, root: packageRoot(), version: packageVersion() });
   const options = optionsFromFlags('mcp', flags);
@@ -56,59 +58,21 @@ export async function install(
   if (scope === 'project' && flags.keepEnv === true) known.remember(place, merged.kept);
   const stays = { kept: namesOf(merged.kept), dropped: merged.dropped };
   if (flags.json) {
-    await output.stdout.json({ client: name, scope, ...stays, changes: asJson(changes, backups) });
+    await output.stdout.json({ client: name, scope, ...stays, changes: changesAsJson(changes, backups) });
     return 0;
   }
   const { say } = output.stdout;
   await showChanges(changes, backups, output);
   for (const line of additionLines(scope, stays)) await say(line);
-  const isChanged = changes.some(({ before, after }) => before !== after);
+  const isChanged = hasChange(changes);
   if (isReplaced) {
-    const back = scope === 'user' ? 'hotcell install --undo brings it back' : 'the backup has it';
-    await say(`Replaced another entry named hotcell; ${back}.`);
+    const how = scope === 'user' ? 'brings it back' : 'shows it, and asks whether to put it back';
+    await say(`Replaced another entry named hotcell; hotcell install --undo ${how}.`);
   }
   await say(isChanged ? client.afterwards : 'Nothing to change: already installed.');
   for (const warning of [isChanged ? launch.warning : undefined, ...conflicts(name, machine)])
     if (warning !== undefined) await say(warning);
   return 0;
-}
-
-async function undo(name: string, target: Target, flags: InstallFlags, output: Outputs): Promise<number> {
-  const changes = undoChanges(target, diskFiles);
-  const where = writeOptions(target);
-  const backups = await writeAll(changes, ({ needsBackup }) => ({ ...where, backup: needsBackup ? 'keep' : 'remove' }));
-  if (flags.json) {
-    await output.stdout.json({ client: name, scope: target.scope, changes: asJson(changes, backups) });
-    return 0;
-  }
-  await showChanges(changes, backups, output);
-  const isChanged = changes.some(({ before, after }) => before !== after);
-  const { title } = target.client;
-  await output.stdout.say(
-    isChanged
-      ? `Removed Hotcell from the configuration of ${title}.`
-      : 'Nothing to undo: Hotcell is not installed there.',
-  );
-  for (const { path } of changes.filter(({ needsBackup }) => needsBackup))
-    await output.stdout.say(
-      `Not restored, because a project is untrusted: the entry that was replaced. It is in ${backupOf(path)}.`,
-    );
-  return 0;
-}
-
-function writeOptions({ scope, machine }: Target): WriteOptions {
-  return scope === 'user' ? { newFileMode: 0o600 } : { newFileMode: 0o644, folder: machine.folder };
-}
-
-/** Writes all changes, or none if one is not allowed. Returns the paths of the backups that were written. */
-async function writeAll(
-  changes: readonly Change[],
-  optionsOf: (change: Change) => WriteOptions,
-): Promise<(string | undefined)[]> {
-  for (const change of changes) requireAllowed(change, optionsOf(change));
-  const backups: (string | undefined)[] = [];
-  for (const change of changes) backups.push(await writeChange(change, optionsOf(change)));
-  return backups;
 }
 
 function clientOf(name: string): Client {
@@ -151,39 +115,6 @@ function additionLines(
     ...(kept.length === 0 ? [] : [`Kept from the old entry: ${kept.map(shownName).join(', ')}.`]),
     ...(dropped.length === 0 ? [] : [`Dropped from the old entry: ${dropped.map(shownName).join(', ')}.${howTo}`]),
   ];
-}
-
-async function showChanges(
-  changes: readonly Change[],
-  backups: readonly (string | undefined)[],
-  { stdout: { say, paint } }: Outputs,
-): Promise<void> {
-  for (const [at, change] of changes.entries()) {
-    if (change.before === change.after) continue;
-    for (const line of diffText(change).trimEnd().split('\n')) await say(paintedLine(line, paint));
-    if (backups[at] !== undefined) await say(`Backup: ${backups[at]}`);
-  }
-}
-
-function paintedLine(line: string, paint: Paint): string {
-  if (/^(\+\+\+|---|@@|\\)/.test(line)) return paint('dim', line);
-  if (line.startsWith('+')) return paint('green', line);
-  return line.startsWith('-') ? paint('red', line) : line;
-}
-
-function asJson(changes: readonly Change[], backups: readonly (string | undefined)[]) {
-  return changes.map((change, at) => ({
-    path: change.path,
-    change: kindOf(change),
-    ...(change.before === change.after ? {} : { diff: diffText(change) }),
-    ...(backups[at] === undefined ? {} : { backup: backups[at] }),
-  }));
-}
-
-function kindOf({ before, after }: Change): 'none' | 'created' | 'removed' | 'changed' {
-  if (before === after) return 'none';
-  if (before === undefined) return 'created';
-  return after === undefined ? 'removed' : 'changed';
 }
 
 function invalid(message: string, remedy: string): HotcellError {

@@ -47,6 +47,12 @@ export function isOwnEntry(entry: unknown): boolean {
   return args.some((arg) => typeof arg === 'string' && /([\\/]dist[\\/]cli\.js|^hotcell@[\w.+-]+)$/.test(arg));
 }
 
+/** Whether an entry starts Hotcell, whoever wrote it: a user may have pasted `hotcell mcp`. */
+export function startsHotcell(entry: unknown): boolean {
+  const { command } = (entry ?? {}) as { command?: unknown };
+  return isOwnEntry(entry) || (typeof command === 'string' && /^(.*[\\/])?hotcell(\.cmd|\.ps1)?$/.test(command));
+}
+
 function isInNpxCache(root: string): boolean {
   return /[\\/]_npx[\\/]/.test(root);
 }

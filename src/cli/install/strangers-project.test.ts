@@ -40,7 +40,7 @@ async function run(flags: InstallFlags = {}): Promise<string> {
 }
 
 const config = () => join(project, '.mcp.json');
-const entry = () => JSON.parse(readFileSync(config(), 'utf8')).mcpServers.hotcell;
+const entry = () => JSON.parse(readFileSync(config(), 'utf8')).mcpServers?.hotcell;
 
 describe("a stranger's project", () => {
   const BROUGHT = { NODE_OPTIONS: '--require=./.x.cjs', HOTCELL_MOUNT_ROOTS: '/', HARMLESS: '1' };
@@ -135,13 +135,76 @@ describe("a stranger's project", () => {
     expect(readdirSync(project)).toEqual(['.git']);
   });
 
-  it('gets no entry back by --undo, which keeps the backup of it and says so', async () => {
-    const before = JSON.stringify({ mcpServers: { hotcell: { command: './evil' } } });
-    writeFileSync(config(), before);
-    await run({ rules: false });
-    expect(await run({ undo: true })).toContain(`the entry that was replaced. It is in ${config()}.hotcell-backup.`);
-    expect(JSON.parse(readFileSync(config(), 'utf8')).mcpServers?.hotcell).toBeUndefined();
-    expect(readFileSync(`${config()}.hotcell-backup`, 'utf8')).toBe(before);
+  describe('with an entry that the installation replaced', () => {
+    const EVIL = '{ "command": "./evil",\r\n   "args": ["\\u001b[2J", "\u202e"] }';
+    const BEFORE = `{"mcpServers":   {"hotcell": ${EVIL}, "b": {"command": "b"}}, "a": 1}\n`;
+    const backup = () => `${config()}.hotcell-backup`;
+    const replace = async (before = BEFORE) => {
+      writeFileSync(config(), before);
+      expect(await run({ rules: false })).toContain('hotcell install --undo shows it, and asks');
+    };
+
+    it.each([{}, { yes: true }, { json: true }])(
+      'is shown it by --undo with %o and does not get it back without a question; the backup has it',
+      async (flags) => {
+        await replace();
+        const shown = await run({ undo: true, ...flags });
+        expect(entry()).toBeUndefined();
+        expect(readFileSync(backup(), 'utf8')).toBe(BEFORE);
+        if ('json' in flags) {
+          expect(JSON.parse(shown)).toMatchObject({ replaced: { entry: EVIL, restored: false } });
+          return;
+        }
+        expect(shown).toContain('  | { "command": "./evil",\n  |    "args": ["\\u001b[2J", "\\u202e"] }\nTake care: ');
+        expect(shown).toContain(`Not put back: the entry that was replaced. It is in ${backup()}. `);
+      },
+    );
+
+    it('gets it back byte for byte with --restore, at once or later', async () => {
+      await replace();
+      const shown = await run({ undo: true, restore: true, yes: true });
+      expect(shown).toContain('  | { "command": "./evil",');
+      expect(shown).toContain('Put back the entry that was replaced.\n');
+      expect(readFileSync(config(), 'utf8')).toBe(BEFORE);
+      expect(readdirSync(project)).toEqual(['.mcp.json']);
+
+      await replace();
+      await run({ undo: true });
+      expect(await run({ undo: true })).toBe('Nothing to undo: Hotcell is not installed there.\n');
+      const later = await run({ undo: true, restore: true });
+      expect(later).toContain('Put back the entry that was replaced.\n');
+      expect(later).not.toContain('Removed Hotcell');
+      expect(readFileSync(config(), 'utf8')).toBe(BEFORE);
+      expect(readdirSync(project)).toEqual(['.mcp.json']);
+    });
+
+    it('gets the entry alone back if its file has changed since', async () => {
+      await replace();
+      writeFileSync(config(), readFileSync(config(), 'utf8').replace('"a": 1', '"a": 2'));
+      await run({ undo: true, restore: true });
+      const { mcpServers, a } = JSON.parse(readFileSync(config(), 'utf8'));
+      expect([mcpServers.hotcell, mcpServers.b, a]).toEqual([JSON.parse(EVIL), { command: 'b' }, 2]);
+    });
+
+    it('has the entry shown up to a limit, with its length', async () => {
+      await replace(JSON.stringify({ mcpServers: { hotcell: { args: Array(100).fill('x') } } }, null, 1));
+      const lines = (await run({ undo: true })).split('\n');
+      expect(lines.filter((line) => line.startsWith('  |'))).toHaveLength(40);
+      expect(lines).toContainEqual(expect.stringMatching(/^ {2}… \([\d,]+ characters in all\)$/));
+    });
+
+    it('loses no entry that does not start Hotcell, however often it is undone', async () => {
+      await replace();
+      await run({ undo: true, restore: true });
+      expect(await run({ undo: true, restore: true })).toBe(
+        `The entry named hotcell in ${config()} does not start Hotcell. It stays as it is.\n`,
+      );
+      expect(readFileSync(config(), 'utf8')).toBe(BEFORE);
+    });
+  });
+
+  it('has --restore refused without --undo', async () => {
+    await expect(run({ restore: true })).rejects.toThrow('--restore is for --undo');
   });
 
   it('may have its rules in AGENTS.md, with a link beside it', async () => {

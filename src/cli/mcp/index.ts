@@ -9,8 +9,9 @@ import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
+import { createAsking } from '../../mcp/consent.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
-import { offerOf } from '../../mcp/profiles/index.ts';
+import { profileSetOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
@@ -28,7 +29,7 @@ import { stopSignals } from './stop-signals.ts';
 export async function mcp(flags: ServerFlags): Promise<number> {
   const isAtPrompt = process.stdin.isTTY === true;
   const config = configOf(flags, isAtPrompt);
-  const offer = offerOf(config.profile, loadSettings);
+  const offer = profileSetOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();
   // SECURITY: the file is opened with the first line, and may have become a link since the start.
   const log = createLogger(config, () => (isAtPrompt ? undefined : requireNoLinks({ logFile: config.logFile })));
@@ -65,6 +66,7 @@ export async function mcp(flags: ServerFlags): Promise<number> {
         base: process.cwd(),
         writable: config.mountRoots,
       }),
+      ...(config.networkAsk === 'never' ? {} : { asking: createAsking() }),
       largestReplyBytes: LARGEST_REPLY_BYTES,
       log,
       computing: createFairQueue(2),

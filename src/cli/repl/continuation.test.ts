@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { threadMs } from '../../../test/support/thread-time.ts';
 import { continuationOf } from './continuation.ts';
 
 const runs: [string, string[]][] = [
@@ -80,10 +81,10 @@ describe('Enter', () => {
   });
 
   it('answers at once for any text', () => {
-    const begin = performance.now();
+    const begin = threadMs();
     for (const piece of ['(', '"""', "'", '#', '\\', 'if x: ', '<<E\n', '`', '/*']) {
       for (const language of ['python', 'javascript', 'bash']) continuationOf(piece.repeat(20_000), language);
     }
-    expect(performance.now() - begin).toBeLessThan(3_000);
+    expect(threadMs() - begin).toBeLessThan(3_000);
   });
 });

@@ -12,6 +12,8 @@ export interface ReplFlags
     | 'memory'
     | 'cpus'
     | 'mount'
+    | 'network'
+    | 'service'
     | 'image'
     | 'server'
     | 'token'
@@ -20,7 +22,7 @@ export interface ReplFlags
   readonly figures?: string;
 }
 
-const FOR_SANDBOX = ['isolation', 'minIsolation', 'memory', 'cpus', 'mount', 'image'] as const;
+const FOR_SANDBOX = ['isolation', 'minIsolation', 'memory', 'cpus', 'mount', 'network', 'service', 'image'] as const;
 
 /** Refuses flags that cannot be combined. */
 export function refuseMixed(flags: ReplFlags): void {

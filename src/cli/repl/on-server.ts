@@ -4,6 +4,7 @@ import { errorText } from '../../errors/present.ts';
 import { allLanguages, languageNamed } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { defaultServer } from '../default-server.ts';
 import { listenForEndings } from '../ending-signals.ts';
 import type { Screen } from '../output.ts';
 import { durationMs } from '../run/options.ts';
@@ -26,7 +27,7 @@ export async function replOnServer(session: string, flags: ReplFlags, screen: Sc
   // SECURITY: the token in the environment belongs to one server. Without `--server` it is not sent: any local program
   // can listen on the default port.
   const token = flags.token ?? (flags.server === undefined ? undefined : tokenFromEnvironment());
-  const server = flags.server ?? `http://127.0.0.1:${config.port}`;
+  const server = flags.server ?? (await defaultServer(config.port));
   const language = languageNamed(allLanguages(config.recipes), flags.language ?? 'python').name;
   const interrupter = createInterrupter((text) => void screen.say(screen.paint('yellow', text)));
   let editor: LineEditor | undefined;

@@ -20,7 +20,7 @@ export interface ReplRunOptions {
 export type ReplExecution = AsyncIterable<ExecutionEvent> & PromiseLike<ReplResult>;
 
 export interface ReplResult
-  extends Pick<ExecutionResult, 'outcome' | 'value' | 'displays' | 'state' | 'files' | 'restarted'> {
+  extends Pick<ExecutionResult, 'outcome' | 'value' | 'displays' | 'state' | 'files' | 'restarted' | 'network'> {
   readonly truncation?: Pick<NonNullable<ExecutionResult['truncation']>, 'displaysDropped'>;
   /** What a server says about the state of the session. */
   readonly notes?: readonly string[];

@@ -1,8 +1,10 @@
 import type { Display } from '../../execution/result.ts';
+import { tracebackText } from '../../execution/traceback-parts.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import type { Screen } from '../output.ts';
 import { displayText } from '../run/displays.ts';
+import { refusedText } from '../run/ending.ts';
 import type { ImageProtocol } from '../terminal.ts';
 import { shownText } from '../terminal-filter.ts';
 import { inlineSequence, type Pictures } from './pictures.ts';
@@ -131,6 +133,7 @@ function endLines(result: ReplResult, screen: Screen): string[] {
     ...(restarted === undefined ? [] : [said(`restarted (${shownText(restarted)}).`)]),
     ...outcomeLines(outcome, screen, said),
     ...(lost === undefined ? [] : [said(lost)]),
+    ...(result.network === undefined ? [] : [screen.paint('yellow', refusedText(result.network))]),
     ...((result.truncation?.displaysDropped ?? 0) > 0 ? [said('displays were omitted: too large.')] : []),
     ...notes.slice(0, MOST_NOTES).map((note) => said(saidByServer(note))),
   ];
@@ -139,7 +142,7 @@ function endLines(result: ReplResult, screen: Screen): string[] {
 function outcomeLines(outcome: ReplResult['outcome'], screen: Screen, said: (text: string) => string): string[] {
   if (outcome.kind === 'interrupted') return [screen.paint('red', 'KeyboardInterrupt')];
   if (outcome.kind === 'raised') {
-    return shownText(outcome.traceback.join('\n'), screen)
+    return shownText(tracebackText(outcome), screen)
       .split('\n')
       .map((line) => (line.startsWith(outcome.name) ? screen.paint('red', line) : line))
       .concat(outcome.hint === undefined ? [] : screen.paint('green', `→ ${shownText(outcome.hint)}`));

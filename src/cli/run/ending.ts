@@ -1,6 +1,14 @@
+import type { z } from 'zod';
 import type { ExecutionResult } from '../../execution/result.ts';
+import { tracebackText } from '../../execution/traceback-parts.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { durationText } from '../../lib/units.ts';
+import {
+  missingRules,
+  type RefusedConnections,
+  type refusedConnections,
+  refusedSentence,
+} from '../../network/refused-connections.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import { shownText } from '../terminal-filter.ts';
@@ -8,11 +16,18 @@ import { shownText } from '../terminal-filter.ts';
 /** Text about the end of a program, beyond its own output. Undefined if it ended normally. */
 export function endingText(outcome: Outcome): string | undefined {
   if (outcome.kind === 'exited') return undefined;
-  if (outcome.kind === 'raised') return shownText([...outcome.traceback, ...hintLines(outcome.hint)].join('\n'));
+  if (outcome.kind === 'raised') return shownText([tracebackText(outcome), ...hintLines(outcome.hint)].join('\n'));
   const sentence = outcomeSentence(outcome);
   return sentence === undefined
     ? undefined
     : `hotcell: ${[inLine(sentence), ADVICE[outcome.kind]].filter(Boolean).join('. ')}.`;
+}
+
+/** Text about connections that were refused, with the flag that allows them. */
+export function refusedText(network: z.infer<typeof refusedConnections> | RefusedConnections): string {
+  const rules = missingRules(network);
+  const advice = rules.length === 0 ? '' : ` Allow it: ${rules.map((rule) => `--network ${rule}`).join(' ')}.`;
+  return `hotcell: ${shownText(inLine(`${refusedSentence(network)}${advice}`))}`;
 }
 
 /** SECURITY: quotes the sentences of a server, which would otherwise read as Hotcell's. */
@@ -33,7 +48,7 @@ const ADVICE: Partial<Record<Outcome['kind'], string>> = {
  * Hotcell's.
  */
 function inLine(text: string): string {
-  return text.slice(0, 1_000).replaceAll(/\s+/g, ' ');
+  return text.slice(0, 2_000).replaceAll(/\s+/g, ' ');
 }
 
 /** The line with a hint, if there is one. */

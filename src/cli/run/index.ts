@@ -20,7 +20,8 @@ import {
   unsavedText,
   withoutMounted,
 } from './artifacts.ts';
-import { endingText, statusText } from './ending.ts';
+import { endingText, refusedText, statusText } from './ending.ts';
+import { installFirst } from './install-first.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { jsonResult } from './json-result.ts';
 import { isNotebook, languageOf } from './language.ts';
@@ -29,12 +30,15 @@ import type { NotebookEnd } from './notebook.ts';
 import { type RunFlags, runOptions, writableSources } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import { namedProgram, readSource, type Source } from './source.ts';
+import { wantedPackages } from './wanted-packages.ts';
 
 /** The messages and files that a run leaves. */
 interface End extends Omit<NotebookEnd, 'executed'> {
   /** The notebook with its outputs, if the program was one. */
   readonly executed?: NotebookEnd['executed'];
   readonly status?: string;
+  /** Text about connections that were refused. */
+  readonly refused?: string;
 }
 
 /** Runs a program in a sandbox of its own, shows its output, and returns the exit code. */
@@ -69,6 +73,10 @@ export async function run(named: string | undefined, flags: RunFlags): Promise<n
       signal: AbortSignal.any([signal, readerGone]),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     };
+    const program = source && { code: source.code, language: language! };
+    const packages = wantedPackages(flags.with, program);
+    const install = () => session.install(packages, { signal: limits.signal });
+    await installFirst(packages, flags.json ? undefined : outputs.stderr, install);
     const { environment = {} } = options;
     const end =
       source === undefined
@@ -117,6 +125,7 @@ async function runProgram(
     files: result.files,
     json: jsonResult(result, exitCode),
     ending: endingText(result.outcome),
+    ...(result.network === undefined ? {} : { refused: refusedText(result.network) }),
     status: statusText(result),
   };
 }
@@ -133,9 +142,15 @@ async function savedOf(
 }
 
 /** Hotcell's own messages go to stderr: stdout belongs to the program. */
-async function tell({ ending, status }: End, made: Made, saved: Saved | undefined, { stderr }: Outputs): Promise<void> {
+async function tell(
+  { ending, refused, status }: End,
+  made: Made,
+  saved: Saved | undefined,
+  { stderr }: Outputs,
+): Promise<void> {
   const unsaved = saved === undefined ? unsavedText(made) : undefined;
   if (ending !== undefined) await stderr.say(ending);
+  if (refused !== undefined) await stderr.say(refused);
   if (unsaved !== undefined) await stderr.say(unsaved);
   for (const line of saved === undefined ? [] : savedLines(saved)) await stderr.say(line);
   if (stderr.isTTY && status !== undefined) await stderr.say(stderr.paint('dim', status));

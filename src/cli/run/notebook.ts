@@ -10,7 +10,7 @@ import type { Outputs } from '../output.ts';
 import type { Writable } from '../part-below.ts';
 import { writeOutput } from '../write-output.ts';
 import type { Made } from './artifacts.ts';
-import { endingText } from './ending.ts';
+import { endingText, refusedText } from './ending.ts';
 import { jsonResult } from './json-result.ts';
 import { showLive } from './live-output.ts';
 import type { RunFlags } from './options.ts';
@@ -65,6 +65,7 @@ export async function runCells(
       if (value !== undefined) await outputs.stdout.show(`${value.text}\n`);
       const text = endingText(outcome);
       if (text !== undefined) await outputs.stderr.say(text);
+      if (result.network !== undefined) await outputs.stderr.say(refusedText(result.network));
     }
   }
   const { ok, cellsNotRun, notebook: executed } = await run;

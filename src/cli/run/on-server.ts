@@ -18,7 +18,8 @@ import {
   savedLines,
   unsavedText,
 } from './artifacts.ts';
-import { endingText, quotedOutcome } from './ending.ts';
+import { endingText, quotedOutcome, refusedText } from './ending.ts';
+import { installFirst } from './install-first.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { isNotebook, languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
@@ -27,12 +28,17 @@ import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import {
   connectRemote,
   parseExecution,
+  parseInstallation,
   parseSession,
   type RemoteAnswer,
   type RemoteExecution,
   type RemoteHotcell,
 } from './remote-hotcell.ts';
 import { readSource } from './source.ts';
+import { wantedPackages } from './wanted-packages.ts';
+
+/** Timeout of an installation. The server has a shorter one for each of its steps, and says that it works on it. */
+const INSTALL_MS = 3_600_000;
 
 /**
  * `hotcell run --server`: runs the program in a sandbox of a server. With `--session` the session stays open for later
@@ -58,6 +64,17 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   await using remote = await connectRemote(server, flags.token ?? tokenFromEnvironment(), packageVersion());
   try {
     session = await sessionFor(remote, server, flags, options);
+    const packages = wantedPackages(flags.with, { code: source.code, language });
+    const install = async () => {
+      const wanted = { session_id: session, packages };
+      const ending = AbortSignal.any([interrupts.signal, readerGone]);
+      const calling = remote.call('install_packages', wanted, { signal: ending, timeoutMs: INSTALL_MS });
+      const { data } = await calling.catch((error: unknown) => {
+        throw ending.aborted ? new HotcellError('cancelled', 'the installation was cancelled') : error;
+      });
+      return parseInstallation(data, server);
+    };
+    await installFirst(packages, flags.json ? undefined : outputs.stderr, install);
     const { timeoutMs, environment } = options;
     const run = await remote.run(session, {
       ...{ code: source.code, language, filename: shownName(source.filename).slice(-255).toWellFormed() },
@@ -83,6 +100,9 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
       const unsaved = saved === undefined && flags.session === undefined ? unsavedText(made) : undefined;
       const notes = flags.session === undefined ? [] : stateNotes(outcome, result);
       await tell(outcome, notes, saved, outputs);
+      // Of a session that stays open, the notes of the server have it.
+      if (result.network !== undefined && flags.session === undefined)
+        await outputs.stderr.say(refusedText(result.network));
       if (unsaved !== undefined) await outputs.stderr.say(unsaved);
     }
     return exitCode;
@@ -116,14 +136,18 @@ async function sessionFor(
     ...(flags.session === undefined ? {} : { name: flags.session }),
     ...(flags.isolation === undefined ? {} : { isolation: flags.isolation }),
     ...(flags.image === undefined ? {} : { image: flags.image }),
+    ...(flags.network === undefined ? {} : { network: flags.network }),
+    ...(flags.service === undefined ? {} : { services: flags.service }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
   try {
     const { data } = await remote.call('open_session', request);
     return parseSession(data, server);
   } catch (error) {
-    if (error instanceof HotcellError && error.code === 'session_exists') return flags.session!;
-    throw error;
+    if (!(error instanceof HotcellError) || error.code !== 'session_exists') throw error;
+    if (flags.network !== undefined)
+      await remote.call('set_network', { session_id: flags.session, network: flags.network });
+    return flags.session!;
   }
 }
 

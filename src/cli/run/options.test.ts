@@ -34,6 +34,13 @@ describe('the flags of hotcell run', () => {
     expect(() => sizeBytes('--memory', text)).toThrow(/^--memory: /);
   });
 
+  it('takes --network for the word of the operator, and checks its rules', () => {
+    const network = ['api.example.com', '!x.example.com'];
+    expect(runOptions({ network }).hotcell).toMatchObject({ network, sessionNetwork: network });
+    expect(runOptions({}).hotcell).not.toHaveProperty('network');
+    expect(() => runOptions({ network: ['http://a.example/'] })).toThrow(/^--network: .*has a slash/);
+  });
+
   it('refuses less memory than a kernel needs, in the units that were typed', () => {
     expect(() => runOptions({ memory: '1m' })).toThrow('--memory: 1m is too little for a kernel');
   });

@@ -1,6 +1,11 @@
+import * as z from 'zod';
+import { networkRules } from '../../config/option-types.ts';
+import { parseOptions } from '../../config/parse-options.ts';
+import type { Config } from '../../config/schema.ts';
 import { DRIVERS } from '../../drivers/registry.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import type { HotcellOptions, OpenOptions } from '../../main.ts';
+import type { OpenOptions } from '../../main.ts';
+import { refuseLoopbackRules } from '../../network/loopback-rules.ts';
 import { driversWith } from '../../sandbox/declaration.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
@@ -16,11 +21,15 @@ export interface RunFlags {
   readonly memory?: string;
   readonly cpus?: string;
   readonly mount?: readonly string[];
+  readonly network?: readonly string[];
+  readonly service?: readonly string[];
   readonly env?: readonly string[];
   readonly image?: string;
   readonly language?: string;
   /** The program itself, instead of a file. */
   readonly code?: string;
+  /** Packages to install before the program runs. */
+  readonly with?: readonly string[];
   readonly saveArtifacts?: string;
   readonly json?: boolean;
   /** File for the executed notebook. */
@@ -33,7 +42,7 @@ export interface RunFlags {
 }
 
 export interface RunOptions {
-  readonly hotcell: HotcellOptions;
+  readonly hotcell: Partial<Config>;
   readonly open: OpenOptions;
   readonly timeoutMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
@@ -50,6 +59,7 @@ export function runOptions(flags: RunFlags): RunOptions {
   const mounts = mountRequests(flags.mount ?? []);
   const memoryBytes = flags.memory === undefined ? undefined : memoryLimit(flags.memory);
   const cpus = flags.cpus === undefined ? undefined : positiveNumber('--cpus', flags.cpus);
+  const network = flags.network === undefined ? undefined : networkRequest(flags.network);
   return {
     hotcell: {
       poolSize: 0, // there is only one sandbox
@@ -57,12 +67,16 @@ export function runOptions(flags: RunFlags): RunOptions {
       ...(minIsolation === undefined ? {} : { minIsolation }),
       // Naming a folder on the command line allows it. The list of denied folders still applies.
       ...(mounts.length === 0 ? {} : { mountRoots: mounts.map(({ source }) => source) }),
+      // So does naming a host.
+      ...(network === undefined ? {} : { network, sessionNetwork: network }),
     },
     open: {
       mounts,
       // Preloads would only help a next session, and compete with this one for the processor.
       preloads: [],
       limits: { ...(memoryBytes === undefined ? {} : { memoryBytes }), ...(cpus === undefined ? {} : { cpus }) },
+      // SECURITY: a program that a person runs has no secret of the configuration unless the person names it.
+      services: flags.service ?? [],
       ...(flags.image === undefined ? {} : { image: flags.image }),
     },
     ...(flags.env === undefined ? {} : { environment: environmentOf(flags.env) }),
@@ -150,6 +164,12 @@ function memoryLimit(text: string): number {
   if (value >= LEAST_LIMITS.memoryBytes) return value;
   const least = `${LEAST_LIMITS.memoryBytes / 1024 ** 2}m`;
   throw invalid(`--memory: ${text} is too little for a kernel`, `Use at least ${least}.`);
+}
+
+/** Checks the rules here, so that the error names the flag. */
+function networkRequest(rules: readonly string[]): string[] {
+  refuseLoopbackRules(rules);
+  return parseOptions(z.object({ network: networkRules }), { network: rules }, { nameOf: () => '--network' }).network;
 }
 
 export function isolationRequest(text: string): IsolationRequest {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type WatchLine, watchLine } from '../../http/watch-lines.ts';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
@@ -68,7 +68,7 @@ export async function connectRemote(
     fetch: requests.fetchBounded,
   });
   try {
-    await Promise.race([client.connect(transport), aborted(requests.misbehaviour)]);
+    await unlessAborted(client.connect(transport), requests.misbehaviour);
   } catch (error) {
     await transport.close().catch(() => {});
     const reason = hotcellErrorIn(error) ?? (await unreachable(base, headers, requests, error));
@@ -84,7 +84,7 @@ export async function connectRemote(
       // expressions of their schemas, which may never end.
       const request = { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } };
       const called = client.request(request, toolResult, options);
-      const result = await Promise.race([called, aborted(requests.misbehaviour)]).catch((error: unknown) => {
+      const result = await unlessAborted(called, requests.misbehaviour).catch((error: unknown) => {
         throw hotcellErrorIn(error) ?? (error instanceof ProtocolError ? notOffered(base, error) : broken(base, error));
       });
       if (result.isError === true) throw remoteError(base, { error: result._meta?.[ERROR_META] });
@@ -154,6 +154,21 @@ export function parseSession(answer: unknown, server: string): string {
   const parsed = z.object({ session_id: z.string().min(1).max(200) }).safeParse(answer);
   if (parsed.success) return parsed.data.session_id;
   throw misbehaved(serverUrl(server), 'sent an invalid session');
+}
+
+const MOST_PACKAGES = 1_000;
+const packageText = z.string().max(200);
+
+const installation = z.object({
+  installed: z.array(z.object({ name: packageText, version: packageText })).max(MOST_PACKAGES),
+  superseded: z.array(z.object({ name: packageText, from: packageText, to: packageText })).max(MOST_PACKAGES),
+});
+
+/** The packages that a server installed. */
+export function parseInstallation(answer: unknown, server: string): z.infer<typeof installation> {
+  const parsed = installation.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw misbehaved(serverUrl(server), 'sent an invalid installation');
 }
 
 /** Finds the HotcellError that ended a request of the SDK, which may have wrapped it. */

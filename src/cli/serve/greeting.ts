@@ -22,19 +22,28 @@ export function greeting(served: Served, command: string = howItIsCalled()): str
   return `Hotcell ${version} is listening on ${url}
 
   isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver, command)}
-  tokens     ${tokensRequired ? `required: ${command} token create <name>` : 'not required: only this machine can reach the server'}
+  tokens     ${tokensRequired ? `required: ${command} token create <name>` : notRequired(command)}
 
 In a client:
   claude mcp add --transport http hotcell ${url}/mcp${header}
 
 Try it:
   ${curlLine(url, tokensRequired, hasOwn ? OWN_CALL : CODE_SANDBOX_CALL)}${
-    hasOwn ? `\n  ${command} run -c 'print(6 * 7)' --server ${url}${tokensRequired ? ' --token <token>' : ''}` : ''
+    hasOwn
+      ? `\n  ${tokensRequired ? 'HOTCELL_TOKEN=<token> ' : ''}${command} run -c 'print(6 * 7)' --server ${url}`
+      : ''
   }
 
 A worked example: ${command} demo
 Ctrl-C stops the server and all its sessions, except persistent ones.
 `;
+}
+
+/** Linux tells which user has the other end of a connection (`local-callers.ts`). */
+function notRequired(command: string, platform = process.platform): string {
+  return platform === 'linux'
+    ? `not required for your own programs; other users need one: ${command} token create <name>`
+    : 'not required: every program of this machine can use the server';
 }
 
 const OWN_CALL = { name: 'run_code', arguments: { code: '6 * 7' } };

@@ -4,7 +4,7 @@ import { serveHttp } from '../../http/serve.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { openServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
-import { offerOf } from '../../mcp/profiles/index.ts';
+import { profileSetOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
 import { followedPlaces } from '../../sessions/denied-places.ts';
 import type { AboutServer } from '../../sessions/server-facts.ts';
@@ -29,7 +29,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
     about: () => about,
   });
   const { config, sessions } = server;
-  const offer = offerOf(config.profile, loadSettings);
+  const offer = profileSetOf(config.profile, loadSettings);
   let stopping = false;
   const serving = await serveHttp(server, {
     longTools: longTools(offer.tools),

@@ -6,9 +6,10 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
 import { LARGEST_ANSWER_BYTES } from '../../mcp/call-watch.ts';
+import { createAsking } from '../../mcp/consent.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
 import { STRUCTURED_HEADER } from '../../mcp/present/result-meta.ts';
-import type { Offer } from '../../mcp/profiles/index.ts';
+import type { ProfileSet } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { EDITS_PER_OWNER } from '../../mcp/tools/edit-file.ts';
 
@@ -19,11 +20,12 @@ const COMPUTING = 2;
 export function mcpServerFor(
   { sessions, config, telemetry }: HotcellServer,
   hostFiles?: HostFiles,
-  offer?: Offer,
+  offer?: ProfileSet,
 ): (owner: Owner, links: LinkMaker, headers: Headers) => McpServer {
   const version = packageVersion();
   const computing = createFairQueue(COMPUTING);
   const editing = createPlacesPerKey(EDITS_PER_OWNER);
+  const asking = config.networkAsk === 'always' ? createAsking() : undefined;
   return (owner, links, headers) =>
     createMcpFactory(
       {
@@ -33,6 +35,7 @@ export function mcpServerFor(
         config,
         links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
+        ...(asking === undefined ? {} : { asking }),
         computing,
         largestReplyBytes: LARGEST_ANSWER_BYTES,
         editing,

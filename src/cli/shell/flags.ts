@@ -5,7 +5,18 @@ import type { RunFlags } from '../run/options.ts';
 export interface ShellFlags
   extends Pick<
     RunFlags,
-    'server' | 'token' | 'timeout' | 'json' | 'isolation' | 'minIsolation' | 'memory' | 'cpus' | 'mount' | 'image'
+    | 'server'
+    | 'token'
+    | 'timeout'
+    | 'json'
+    | 'isolation'
+    | 'minIsolation'
+    | 'memory'
+    | 'cpus'
+    | 'mount'
+    | 'network'
+    | 'service'
+    | 'image'
   > {
   readonly attach?: string;
   readonly cwd?: string;
@@ -31,7 +42,7 @@ export function refuseMixed(session: string | undefined, words: readonly string[
   if (flags.attach !== undefined && flags.list) throw invalid('--attach and --list exclude each other', 'Use one.');
 }
 
-const FOR_SANDBOX = ['isolation', 'minIsolation', 'memory', 'cpus', 'mount', 'image'] as const;
+const FOR_SANDBOX = ['isolation', 'minIsolation', 'memory', 'cpus', 'mount', 'network', 'service', 'image'] as const;
 const FOR_SERVER = ['server', 'token', 'attach', 'list'] as const;
 
 function invalid(message: string, remedy: string): HotcellError {

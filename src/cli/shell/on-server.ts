@@ -1,7 +1,8 @@
-import { loadConfig, tokenFromEnvironment } from '../../config/load.ts';
+import { tokenFromEnvironment } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
+import { defaultServer } from '../default-server.ts';
 import { listenForEndings } from '../ending-signals.ts';
 import { type Output, standardOutputs, standardScreen } from '../output.ts';
 import { quotedOutcome } from '../run/ending.ts';
@@ -26,7 +27,7 @@ export async function shellOnServer(session: string, words: readonly string[], f
   // SECURITY: the token in the environment belongs to one server. Without `--server` it is not sent: any local program
   // can listen on the default port.
   const token = flags.token ?? (flags.server === undefined ? undefined : tokenFromEnvironment());
-  const server = flags.server ?? `http://127.0.0.1:${loadConfig().port}`;
+  const server = flags.server ?? (await defaultServer());
   using commands = createRemoteCommands(server, session, token);
   const { stdout, stderr } = standardOutputs();
   if (flags.list) {

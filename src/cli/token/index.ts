@@ -2,6 +2,8 @@ import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
 import { sizeText } from '../../lib/units.ts';
+import { refuseLoopbackRules } from '../../network/loopback-rules.ts';
+import { settingText } from '../../network/session-rules.ts';
 import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
@@ -14,11 +16,20 @@ export interface CreateFlags {
   readonly maxMemory?: string;
   readonly maxExecutions?: string;
   readonly maxUpload?: string;
+  readonly network?: readonly string[];
+  readonly service?: readonly string[];
+  readonly install?: boolean;
   readonly json?: boolean;
 }
 
 export async function createToken(name: string, flags: CreateFlags): Promise<void> {
-  const { text, ...token } = await store().create(name, quotasOf(flags));
+  if (flags.network !== undefined) refuseLoopbackRules(flags.network);
+  const { text, ...token } = await store().create(name, {
+    ...quotasOf(flags),
+    network: flags.network,
+    services: flags.service,
+    mayInstall: flags.install,
+  });
   await note('token-created', token);
   const { stdout, stderr } = standardOutputs();
   if (flags.json) return stdout.json({ ...token, token: text });
@@ -53,9 +64,22 @@ export async function revokeToken(which: string, flags: { json?: boolean }): Pro
 }
 
 /** Writes the change to the audit log, where it belongs as much as what the token's holder does. */
-async function note(event: 'token-created' | 'token-revoked', { id, quotas }: TokenRecord): Promise<void> {
+async function note(
+  event: 'token-created' | 'token-revoked',
+  { id, quotas, network, services, mayInstall }: TokenRecord,
+): Promise<void> {
   const telemetry = await openTelemetry(loadConfig(), resolveDataDir(), { metrics: false });
-  telemetry.feed.emit({ event, owner: id, via: 'hotcell token', policy: { ...quotas } });
+  telemetry.feed.emit({
+    event,
+    owner: id,
+    via: 'hotcell token',
+    policy: {
+      ...quotas,
+      ...(network === undefined ? {} : { network }),
+      ...(services === undefined ? {} : { services }),
+      ...(mayInstall === undefined ? {} : { mayInstall }),
+    },
+  });
   await telemetry.close();
 }
 
@@ -82,12 +106,15 @@ function wholeNumber(flag: string, text: string, most: number): number {
   });
 }
 
-function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): string {
+function lineOf({ id, name, createdAt, lastUsedAt, quotas, network, services, mayInstall }: TokenRecord): string {
   const limits = [
     ...(quotas.sessions === undefined ? [] : [`${quotas.sessions} sessions`]),
     ...(quotas.memoryBytes === undefined ? [] : [`${sizeText(quotas.memoryBytes)} of memory`]),
     ...(quotas.executions === undefined ? [] : [`${quotas.executions} executions`]),
     ...(quotas.uploadBytes === undefined ? [] : [`uploads to ${sizeText(quotas.uploadBytes)}`]),
+    ...(network === undefined ? [] : [`network ${settingText(network)}`]),
+    ...(services === undefined ? [] : [`services ${services.join(', ')}`]),
+    ...(mayInstall === true ? ['installs packages'] : []),
   ];
   const used = lastUsedAt === undefined ? 'never used' : `last used ${lastUsedAt.slice(0, 16)}Z`;
   return [id, name, `created ${createdAt.slice(0, 10)}`, used, ...limits].join('  ');

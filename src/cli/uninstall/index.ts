@@ -1,5 +1,6 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { promptStream, standardOutputs } from '../output.ts';
+import { confirm } from '../confirm.ts';
+import { standardOutputs } from '../output.ts';
 import { findPlan, isEmpty, type Plan } from './plan.ts';
 import { keptLines, planText, remainingSteps } from './plan-text.ts';
 import { remove } from './remove.ts';
@@ -53,8 +54,7 @@ async function agrees(isTerminal: boolean): Promise<boolean> {
       remedy: 'Read the list, then run: hotcell uninstall --yes',
     });
   }
-  const { confirm } = await import('@clack/prompts');
-  return (await confirm({ message: 'Remove all of this?', initialValue: false, output: promptStream() })) === true;
+  return confirm('Remove all of this?');
 }
 
 function asJson({ clients, ...others }: Plan) {

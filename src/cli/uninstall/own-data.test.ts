@@ -34,13 +34,16 @@ it('takes of folders with common names only the entries that it wrote, and names
   const others = [
     ...['bin/deploy.sh', 'node/project/thesis.txt', 'logs/bank.log', 'etc/hosts', 'history/rome.txt'],
     ...['persistent/x', 'tokens/mine.json', 'python/a.py', 'run/x.lock', 'audit/2026.pdf'],
+    ...['packages/tools/hammer.txt', 'layers/kept/cake.txt'],
   ];
   for (const name of [...others, 'bin/runsc', 'logs/0123456789ab/s-1/x']) write(name);
   recordBuiltRunsc(folder);
   const { parts, kept } = findOwnData(folder);
   const own = Object.fromEntries(parts.map(({ name, entries }) => [name, entries]));
   expect(own).toEqual({ bin: ['runsc', 'runsc.hotcell'], logs: ['0123456789ab'], installation: undefined });
-  expect(kept.toSorted()).toEqual(others.map((name) => (name.startsWith('node/') ? 'node/project' : name)).toSorted());
+  const folders = ['node/project', 'packages/tools', 'layers/kept'];
+  const shown = (name: string) => folders.find((one) => name.startsWith(`${one}/`)) ?? name;
+  expect(kept.toSorted()).toEqual(others.map(shown).toSorted());
 });
 
 it('takes entries with common names for its own by their content', () => {

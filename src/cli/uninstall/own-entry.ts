@@ -1,10 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBuiltRunsc } from '../../drivers/gvisor/built-runsc.ts';
 import { NO_LINK } from '../../lib/held-folder.ts';
 
 /**
- * Whether Hotcell wrote an entry of a part whose names other programs use as well: a `bin/runsc`, or a `history/x.jsonl`.
+ * Whether Hotcell wrote an entry of a part whose names other programs use as well: a `bin/runsc`, a `history/x.jsonl`, or
+ * a `packages/tools`.
  * Names in the other parts are hashes and ids.
  */
 export function isOwnEntry(dataDir: string, part: string, entry: string): boolean {
@@ -12,7 +13,23 @@ export function isOwnEntry(dataDir: string, part: string, entry: string): boolea
   if (part === 'bin') return isBuiltRunsc(dataDir);
   if (part === 'history') return isFirstLine(path, (line) => typeof line === 'string');
   if (part === 'audit' && !entry.includes('.lock')) return isFirstLine(path, isAuditEntry);
-  return true;
+  const inside = COMMON_FOLDERS[`${part}/${entry}`];
+  return inside === undefined || holdsOnly(path, inside);
+}
+
+/** Folders with common names, and the names of what Hotcell writes there. */
+const COMMON_FOLDERS: Readonly<Record<string, RegExp>> = {
+  'packages/tools': /^((uv|npm)-\d[\w.-]*|making-[\w-]+)$/,
+  'packages/bases': /^[0-9a-f]{64}\.json(\.[\w-]+)?$/,
+  'layers/kept': /^s-[0-9a-f]+$/,
+};
+
+function holdsOnly(folder: string, names: RegExp): boolean {
+  try {
+    return readdirSync(folder).every((name) => names.test(name));
+  } catch {
+    return false;
+  }
 }
 
 function isAuditEntry(line: unknown): boolean {

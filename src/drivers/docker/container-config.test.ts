@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
 import { gvisorRuntime } from '../gvisor/index.ts';
-import { type ContainerRuntime, containerConfig } from './container-config.ts';
+import { type ContainerContext, type ContainerRuntime, containerConfig } from './container-config.ts';
 import type { ImageDescription } from './engine-image.ts';
 
 const spec: SandboxSpec = {
@@ -100,7 +100,7 @@ describe('a sealed container', () => {
   it('keeps its files in memory, limited in bytes and in number', () => {
     const { '/workspace': workspace, ...others } = config().host.Tmpfs ?? {};
     expect(workspace).toBe('rw,exec,nosuid,nodev,size=8388608,nr_inodes=4096,mode=0755,uid=1000,gid=1000');
-    expect(Object.keys(others).sort()).toEqual(['/tmp', '/var/tmp']);
+    expect(Object.keys(others).sort()).toEqual(['/node_modules', '/opt/hotcell/layers', '/tmp', '/var/tmp']);
   });
 
   it('covers volumes that its image declares, but never the workspace with one', () => {
@@ -122,6 +122,47 @@ describe('a sealed container', () => {
   it('limits processes by its cgroup alone, because containers share a uid, and leaves open files to the guest', () => {
     expect(config().host.PidsLimit).toBe(64);
     expect(config().host.Ulimits?.map((limit) => limit.Name)).toEqual(['fsize', 'core']);
+  });
+});
+
+describe('layers', () => {
+  const context = {
+    image: 'i',
+    command: [],
+    runtime: {},
+    installationId: 'i',
+    serverId: 'v',
+    layers: '/data/layers/s',
+  };
+  const binds = (more: Partial<ContainerContext> = {}) =>
+    (containerConfig(spec, { ...context, ...more }).HostConfig?.Mounts ?? []).map(
+      ({ Type, Source, Target, ReadOnly }) => ({ Type, Source, Target, ReadOnly }),
+    );
+  const bound = (Source: string, Target: string) => ({ Type: 'bind', Source, Target, ReadOnly: true });
+
+  it('are bound read-only, with the packages for Node where Node looks for them', () => {
+    const both = [
+      bound('/data/layers/s', '/opt/hotcell/layers'),
+      bound('/data/layers/s/node_modules', '/node_modules'),
+    ];
+    expect(binds()).toEqual(both);
+    expect(binds({ runtime: gvisorRuntime })).toEqual(both);
+    const tmpfs = containerConfig(spec, context).HostConfig?.Tmpfs ?? {};
+    expect(Object.keys(tmpfs).filter((path) => /layers|node_modules/.test(path))).toEqual([]);
+  });
+
+  it('leave packages of the image at /node_modules visible, and take the place of a volume there', () => {
+    expect(binds({ hasNodeModules: true })).toEqual([bound('/data/layers/s', '/opt/hotcell/layers')]);
+    const volumes = ['/opt/hotcell/layers'];
+    expect(
+      containerConfig(spec, { ...context, described: { ...described, volumes } }).HostConfig?.Tmpfs,
+    ).not.toHaveProperty('/opt/hotcell/layers');
+  });
+
+  it("have file systems in memory, which the sandbox's user can write to, if the engine cannot bind them", () => {
+    expect(binds({ layers: undefined })).toEqual([]);
+    const { Tmpfs } = containerConfig(spec, { ...context, layers: undefined }).HostConfig ?? {};
+    for (const path of ['/opt/hotcell/layers', '/node_modules']) expect(Tmpfs?.[path]).toContain('mode=0755,uid=1000');
   });
 });
 

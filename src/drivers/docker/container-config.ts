@@ -3,6 +3,7 @@ import type { ContainerCreateOptions } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { COVERED_BELOW_KEPT, KNOWN_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import {
+  type Bind,
   inodesOf,
   type Limits,
   type Mount,
@@ -12,6 +13,7 @@ import {
   WORKSPACE,
 } from '../../sandbox/spec.ts';
 import { LISTEN_ARGUMENTS } from '../pipe-guest/relay.ts';
+import { type ContainerLayers, layerBinds, layerPlaces } from './container-layers.ts';
 import { COMMON_USER, type ContainerUser } from './container-user.ts';
 import type { ImageDescription } from './engine-image.ts';
 import { seccompProfile } from './seccomp-profile.ts';
@@ -30,7 +32,7 @@ export interface ContainerRuntime {
   };
 }
 
-export interface ContainerContext {
+export interface ContainerContext extends ContainerLayers {
   readonly image: string;
   readonly command: readonly string[];
   readonly runtime: ContainerRuntime;
@@ -132,9 +134,12 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       RestartPolicy: { Name: 'no' },
       // SECURITY: otherwise the engine logs the channel, with the code and data of users, to disk.
       LogConfig: { Type: 'none', Config: {} },
-      Tmpfs: fileSystems(spec, user, context.described?.volumes ?? []),
+      Tmpfs: fileSystems(spec, user, context),
       ShmSize: scratchBytesOf(limits),
-      Mounts: spec.mounts.map((mount, index) => mounted(mount, runtime, context.devices?.[index])),
+      Mounts: [
+        ...spec.mounts.map((mount, index) => mounted(mount, runtime, context.devices?.[index])),
+        ...layerBinds(context).map(bind),
+      ],
       ...(runtime.ownKernel === undefined ? { Sysctls: SMALL_SOCKET_BUFFERS } : {}),
       Memory: memoryBytes(limits, runtime),
       MemorySwap: memoryBytes(limits, runtime),
@@ -175,27 +180,36 @@ function securityOptions({ ownKernel }: ContainerRuntime): string[] {
   return ['no-new-privileges', ...(ownKernel === undefined ? [`seccomp=${JSON.stringify(seccompProfile())}`] : [])];
 }
 
-/** The mount points of a sandbox's in-memory file systems. */
-export function memoryPlaces(spec: SandboxSpec, imageVolumes: readonly string[]): string[] {
-  return Object.keys(fileSystems(spec, COMMON_USER, imageVolumes));
+/** The mount points of a sandbox's in-memory file systems, and of its layers, whichever way they come. */
+export function memoryPlaces(
+  spec: SandboxSpec,
+  context: Pick<ContainerContext, 'described' | 'hasNodeModules'>,
+): string[] {
+  return Object.keys(fileSystems(spec, COMMON_USER, context));
 }
 
 /**
  * Files live in memory: tmpfs has a hard size limit and leaves nothing on the host. They count towards the memory
  * limit.
  */
-function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: readonly string[]): Record<string, string> {
+function fileSystems(
+  spec: SandboxSpec,
+  user: ContainerUser,
+  context: Pick<ContainerContext, 'described' | 'hasNodeModules' | 'layers'>,
+): Record<string, string> {
   const { limits, mounts } = spec;
   const inodes = inodesOf(limits);
   const tmpfs = (sizeBytes: number, more: string) =>
     `rw,exec,nosuid,nodev,size=${Math.floor(sizeBytes)},nr_inodes=${inodes},${more}`;
+  const own = `mode=0755,uid=${user.uid},gid=${user.gid}`;
   const places: Record<string, string> = {};
   // SECURITY: a volume that an image declares would be a folder on the host's disk without a limit.
-  for (const path of imageVolumes) places[path] = tmpfs(scratchBytesOf(limits), 'mode=1777');
+  for (const path of context.described?.volumes ?? []) places[path] = tmpfs(scratchBytesOf(limits), 'mode=1777');
   places['/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
   places['/var/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
-  places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, `mode=0755,uid=${user.uid},gid=${user.gid}`);
-  for (const { target } of mounts) delete places[target];
+  places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, own);
+  for (const path of layerPlaces(context)) places[path] = tmpfs(scratchBytesOf(limits), own);
+  for (const { target } of [...mounts, ...layerBinds(context)]) delete places[target];
   return places;
 }
 
@@ -209,7 +223,7 @@ function mounted(mount: Mount, { ownKernel }: ContainerRuntime, device: string |
 /**
  * A bind mount in the `Mounts` syntax: the engine rejects a missing source. With `Binds` it would create the folder.
  */
-function bind({ source, target, readOnly }: Mount) {
+function bind({ source, target, readOnly }: Bind) {
   // SECURITY: read-only applies to one file system; another one mounted below it on the host would be writable. So
   // submounts are left out.
   const alone = readOnly ? { NonRecursive: true } : {};

@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import type { DriverDeclaration } from '../../sandbox/declaration.ts';
 import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
+import type { LayersFolder } from '../../sandbox/layers.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { createLayerFolders } from '../layer-folders.ts';
 import { pipedGuestConfig } from '../pipe-guest/guest-config.ts';
 import type { ReadyLine } from '../pipe-guest/ready-line.ts';
 import { type ContainerRuntime, containerName, LABELS } from './container-config.ts';
+import { makeNodeModules } from './container-layers.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
 import { createContainerStarts } from './container-starts.ts';
 import {
@@ -21,8 +24,8 @@ import {
 } from './container-user.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
-import { engineError } from './engine-errors.ts';
-import { checkedImage } from './engine-image.ts';
+import { engineError, isAbout } from './engine-errors.ts';
+import { checkedImage, inspectImage } from './engine-image.ts';
 import { standardImageTag } from './image.ts';
 import { containerLost, ownContainer } from './own-container.ts';
 import { probeContainers } from './probe.ts';
@@ -60,6 +63,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const ofFolders = folderUser({ platform, self: options.self ?? self(), socketPath: engine.address.socketPath });
   const sandboxes = new Set<Sandbox>();
   const cleaning = new Set<Promise<void>>();
+  const folders = createLayerFolders(host);
+  /** Whether the engine binds folders of this machine, as far as known: a remote one does not. */
+  let bindsFolders = engine.address.socketPath !== undefined;
   let probed: Promise<Probe> | undefined;
 
   async function create(spec: SandboxSpec, { signal }: CreateOptions = {}): Promise<Sandbox> {
@@ -68,17 +74,34 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
     const user = await userOf(spec, image);
-    const starting = starts.begin(spec, { image, user }, combined);
+    const layers = bindsFolders ? makeLayers(spec) : undefined;
+    const starting = starts.begin(spec, { image, user, layers: layers?.folder }, combined);
     try {
-      const started = await Promise.race([starting, aborted(combined)]);
+      const started = await unlessAborted(starting, combined);
       requireOwnKernel(started.ready, kernel);
       void inBackground(removal.retry());
-      const ownKernel = runtime.ownKernel !== undefined;
-      return tracked(spec, user.uid, started, pipedGuestConfig(spec, { ownKernel }, started.ready));
+      const guestConfig = pipedGuestConfig(spec, { ownKernel: runtime.ownKernel !== undefined }, started.ready);
+      return tracked(spec, { uid: user.uid, started, guestConfig, layers });
     } catch (error) {
-      await inBackground(cleanUp(container, starting).finally(() => users.release(user.uid)));
-      throw engineError(name, engine.address.shown, 'start a container', error);
+      await inBackground(
+        cleanUp(container, starting).finally(async () => {
+          users.release(user.uid);
+          if (layers !== undefined) await folders.remove(layers.folder);
+        }),
+      );
+      if (layers === undefined || !isAbout(error, layers.folder)) {
+        throw engineError(name, engine.address.shown, 'start a container', error);
+      }
+      // It is in a virtual machine or another container, and has no such folder.
+      bindsFolders = false;
+      return create(spec, { signal: combined });
     }
+  }
+
+  function makeLayers({ id, persistent }: SandboxSpec): LayersFolder {
+    const layers = folders.make(id, { isKept: persistent !== undefined });
+    makeNodeModules(layers.folder);
+    return layers;
   }
 
   async function userOf(spec: SandboxSpec, image: string): Promise<ContainerUser> {
@@ -134,34 +157,38 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
         signal,
       );
       if (!found.isRunning) {
-        if (found.isOurs) await removal.remove(container.id);
+        if (found.isOurs) await removeKept(spec.id, container.id);
         throw containerLost(name);
       }
       const { uid, python } = found;
       const started = await joinContainer(engine, { driver: name, container, python }, signal).catch(
         async (error: unknown) => {
-          if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
+          if (error instanceof HotcellError && error.code === 'sandbox_lost') await removeKept(spec.id, container.id);
           throw error;
         },
       );
       users.hold(uid);
-      return tracked(spec, uid, started);
+      return tracked(spec, { uid, started, layers: folders.kept(spec.id) });
     });
+  }
+
+  async function removeKept(sandboxId: string, container: string): Promise<void> {
+    await removal.remove(container);
+    const layers = folders.kept(sandboxId);
+    if (layers !== undefined) await folders.remove(layers.folder);
   }
 
   async function discard(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<void> {
     await engine.ask('remove a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
       const proof = { owner: spec.owner, installationId: host.installationId, runtime };
-      if ((await ownContainer(container, proof, signal)).isOurs) await removal.remove(containerName(spec.id));
+      if ((await ownContainer(container, proof, signal)).isOurs) await removeKept(spec.id, containerName(spec.id));
     });
   }
 
   function tracked(
     spec: SandboxSpec,
-    uid: number,
-    started: ContainerSandboxParts['started'],
-    guestConfig?: ContainerSandboxParts['guestConfig'],
+    { uid, layers, ...parts }: Pick<ContainerSandboxParts, 'started' | 'guestConfig' | 'layers'> & { uid: number },
   ): Sandbox {
     const sandbox = containerSandbox({
       id: spec.id,
@@ -171,9 +198,12 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
         shape: 'sealed',
         limits: containerEnforcement(runtime, spec),
       },
-      started,
-      guestConfig,
-      remove: () => removal.remove(containerName(spec.id)),
+      ...parts,
+      layers,
+      remove: async () => {
+        await removal.remove(containerName(spec.id));
+        if (layers !== undefined) await folders.remove(layers.folder);
+      },
       onReleased: (released) => {
         if (sandboxes.delete(released)) users.release(uid);
       },
@@ -204,13 +234,21 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     name,
     traits: options.traits,
     create,
+    identify: async (image = standardImage(), { signal } = {}) => {
+      const isStandard = image === standardImage();
+      const { Id: id } = await inspectImage(checkedImage(image), { driver: name, engine, isStandard, signal });
+      return `image ${id}`;
+    },
     adopt,
     discard,
     survivors,
     probe: (probeOptions = {}) => {
       const probing =
         probed ??
-        probeContainers({ name, runtime, engine, standardImage, create, folderUid: ofFolders.uid }, probeOptions);
+        probeContainers(
+          { name, runtime, engine, standardImage, create, folderUid: ofFolders.uid, bindsFolders: () => bindsFolders },
+          probeOptions,
+        );
       probed = probing;
       // A failed probe is repeated next time; a successful one is cached.
       void probing.then((probe) => {
@@ -218,10 +256,12 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       });
       return probing;
     },
+    settled: folders.settled,
     close: async () => {
       await Promise.all([...sandboxes].map((sandbox) => sandbox.dispose()));
       await Promise.all(cleaning);
       await removal.settled();
+      await folders.settled();
       engine.close();
     },
   };

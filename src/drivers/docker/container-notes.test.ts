@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { gvisorRuntime } from '../gvisor/index.ts';
 import { containerNotes } from './container-notes.ts';
 
-const found = { countsSockets: true, folderUid: 1000, epollWatches: 100_000 };
+const found = { countsSockets: true, folderUid: 1000, epollWatches: 100_000, bindsFolders: true };
 
 it('lists what containers on one kernel share, and which user can look into them', () => {
   const notes = containerNotes({}, found).join(' ');
@@ -23,3 +23,11 @@ it('warns of many epoll watches first', () => {
   const [note] = containerNotes({}, { ...found, epollWatches: 200_001 });
   expect(note).toContain('sudo sysctl -w fs.epoll.max_user_watches=100000');
 });
+
+it.each([['docker', {}] as const, ['gvisor', gvisorRuntime] as const])(
+  'says that %s sends packages over the channel if the engine cannot see this machine',
+  (_name, runtime) => {
+    const [note] = containerNotes(runtime, { ...found, bindsFolders: false });
+    expect(note).toMatch(/cannot see the files of this machine: installed packages are sent/);
+  },
+);

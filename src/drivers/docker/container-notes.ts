@@ -9,13 +9,20 @@ export interface FoundOut {
   readonly folderUid: number;
   /** The maximum number of epoll watches per user of the engine's host; undefined if the engine is on another host. */
   readonly epollWatches: number | undefined;
+  /** Whether the engine binds folders of this machine. */
+  readonly bindsFolders: boolean;
 }
 
-/**
- * Notes of `hotcell doctor` about containers beyond their limits. There are none for a runtime with its own kernel,
- * which counts per sandbox.
- */
-export function containerNotes({ ownKernel }: ContainerRuntime, found: FoundOut): string[] {
+/** Notes of `hotcell doctor` about containers beyond their limits. */
+export function containerNotes(runtime: ContainerRuntime, found: FoundOut): string[] {
+  return [...(found.bindsFolders ? [] : [SENT_LAYERS]), ...notesOnKernel(runtime, found)];
+}
+
+const SENT_LAYERS =
+  'The engine cannot see the files of this machine: installed packages are sent to each session and count as its memory.';
+
+/** There are none for a runtime with its own kernel, which counts per sandbox. */
+function notesOnKernel({ ownKernel }: ContainerRuntime, found: FoundOut): string[] {
   if (ownKernel !== undefined) return [];
   const { countsSockets, folderUid, epollWatches } = found;
   const isPerson = folderUid !== COMMON_USER.uid;

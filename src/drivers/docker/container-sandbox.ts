@@ -6,7 +6,8 @@ export interface ContainerSandboxParts extends Pick<Sandbox, 'id' | 'isolation'>
   readonly started: Omit<StartedContainer, 'ready'>;
   /** The configuration of the guest; absent if another server has configured it. */
   readonly guestConfig?: Sandbox['guestConfig'];
-  /** Removes the container. Never rejects. */
+  readonly layers?: Sandbox['layers'];
+  /** Removes the container and its layers. Never rejects. */
   readonly remove: () => Promise<void>;
   /** Callback for a sandbox that the driver need not dispose of any more: it is gone, or was detached. */
   readonly onReleased: (sandbox: Sandbox) => void;
@@ -17,7 +18,7 @@ export interface ContainerSandboxParts extends Pick<Sandbox, 'id' | 'isolation'>
  * channel closes.
  */
 export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
-  const { id, isolation, guestConfig, remove, onReleased } = parts;
+  const { id, isolation, guestConfig, layers, remove, onReleased } = parts;
   const { channel, howItEnded, reconnect } = parts.started;
   const ended = deferred<SandboxEnd>();
   let disposal: Promise<void> | undefined;
@@ -43,6 +44,7 @@ export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
     isolation,
     channel,
     ...(guestConfig === undefined ? {} : { guestConfig }),
+    ...(layers === undefined ? {} : { layers }),
     ...(reconnect === undefined ? {} : { reconnect, leave }),
     ended: ended.promise,
     // The engine's statistics cost a call each, and usage is asked around every execution. The guest counts kills

@@ -1,5 +1,6 @@
 import type { Host } from '../../sandbox/host.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
+import { NODE_MODULES } from '../../sandbox/layers.ts';
 import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
 import type { GuestBundle } from '../pipe-guest/guest-bundle.ts';
 import { installedBundle } from '../pipe-guest/guest-code.ts';
@@ -12,6 +13,7 @@ import { describeImage, type ImageDescription } from './engine-image.ts';
 import { createFailedStarts } from './failed-starts.ts';
 import { createImageLooks } from './image-looks.ts';
 import { reviewImage } from './image-review.ts';
+import { isTaken } from './image-targets.ts';
 import { openMountDescriptors } from './mount-descriptors.ts';
 import { limitSocketMemory } from './socket-memory.ts';
 import { type StartedContainer, startContainer } from './started-container.ts';
@@ -20,7 +22,7 @@ import { type StartedContainer, startContainer } from './started-container.ts';
 export interface ContainerStarts {
   begin(
     spec: SandboxSpec,
-    as: { readonly image: string; readonly user: ContainerUser },
+    as: { readonly image: string; readonly user: ContainerUser; readonly layers: string | undefined },
     signal: AbortSignal,
   ): Promise<StartedContainer>;
 }
@@ -48,20 +50,23 @@ export function createContainerStarts(host: Host, options: StartsOptions): Conta
     spec: SandboxSpec,
     image: string,
     signal: AbortSignal,
-  ): Promise<{ described?: ImageDescription; bundle: GuestBundle }> {
+  ): Promise<{ described?: ImageDescription; hasNodeModules?: boolean; bundle: GuestBundle }> {
     bundle ??= installedBundle(host.dataDir);
     if (image === standardImage()) return { bundle };
     const described = await describeImage(image, { driver: name, engine, isStandard: false, signal });
     failedStarts.refuse(spec, described.id);
-    const places = { memory: memoryPlaces(spec, described.volumes), mounts: spec.mounts };
-    const python = await looks.look(described, signal, (files) => reviewImage(described, files, places));
+    const { python, hasNodeModules } = await looks.look(described, signal, async (files) => {
+      const hasNodeModules = await isTaken(files, NODE_MODULES, described.volumes);
+      const places = { memory: memoryPlaces(spec, { described, hasNodeModules }), mounts: spec.mounts };
+      return { python: await reviewImage(described, files, places), hasNodeModules };
+    });
     if (python === undefined) throw noPython(name, image);
-    return { described, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
+    return { described, hasNodeModules, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
   }
 
   return {
-    begin: async (spec, { image, user }, signal) => {
-      const { described, bundle } = await inside(spec, image, signal);
+    begin: async (spec, { image, user, layers }, signal) => {
+      const { described, hasNodeModules, bundle } = await inside(spec, image, signal);
       // SECURITY: under gVisor the guest cannot tell one host folder from another, and a hostile image does not compare
       // them. So the mounts are bound by descriptor, which no exchange of folders can change.
       const byDescriptor =
@@ -77,6 +82,8 @@ export function createContainerStarts(host: Host, options: StartsOptions): Conta
           serverId: host.serverId,
           devices,
           described,
+          layers,
+          ...(hasNodeModules === undefined ? {} : { hasNodeModules }),
         });
         return await startContainer(engine, {
           driver: name,

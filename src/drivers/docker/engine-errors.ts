@@ -141,3 +141,9 @@ export function mountRefused(driver: DriverName, cause: unknown): HotcellError {
     cause,
   });
 }
+
+/** Whether an error, or one that caused it, names this text: the engine quotes the folder that it cannot bind. */
+export function isAbout(error: unknown, text: string): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.message.includes(text) || isAbout(error.cause, text);
+}

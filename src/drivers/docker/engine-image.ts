@@ -41,10 +41,22 @@ export async function describeImage(image: string, where: ImageWhere): Promise<I
     name: image,
     id,
     volumes: Object.keys(config?.Volumes ?? {}).map((declared) => volumePath(image, declared)),
-    path: config?.Env?.findLast((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) || DEFAULT_PATH,
+    path: searchPath(image, config?.Env ?? []),
     variables: [...new Set(environment)].filter((name) => name !== ''),
     labels: Object.keys(config?.Labels ?? {}),
   };
+}
+
+/** Maximum length of a PATH as JSON: it travels twice in the guest's configuration, whose head has 64 KiB. */
+const MOST_PATH_CHARS = 16_384;
+
+export function searchPath(image: string, environment: readonly string[]): string {
+  const path = environment.findLast((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) || DEFAULT_PATH;
+  if (JSON.stringify(path).length <= MOST_PATH_CHARS) return path;
+  throw new HotcellError('start_failed', `the image ${image} has a PATH of ${path.length} characters`, {
+    remedy: `Build the image with a PATH of at most ${MOST_PATH_CHARS} characters.`,
+    data: { image },
+  });
 }
 
 /**

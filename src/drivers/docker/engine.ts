@@ -3,6 +3,7 @@ import { Agent } from 'node:http';
 import type Docker from 'dockerode';
 import { either } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
+import { answeredRequests } from './answered-requests.ts';
 import { type EngineAddress, engineAddress } from './engine-address.ts';
 import { engineError, isUnreachable, unreachable } from './engine-errors.ts';
 
@@ -84,9 +85,11 @@ async function negotiate(address: EngineAddress, agent?: Agent, signal?: AbortSi
   const { default: Client } = await import('dockerode');
   const options = address.socketPath === undefined ? {} : { socketPath: address.socketPath, agent };
   const abortSignal = either(AbortSignal.timeout(CONNECT_MS), signal);
-  const asked = (await new Client(options).version({ abortSignal } as never)) as unknown as VersionReply;
+  const first = answeredRequests(new Client(options));
+  const asked = (await first.version({ abortSignal } as never)) as unknown as VersionReply;
+  const version = `v${apiVersion(asked.ApiVersion, asked.MinAPIVersion)}`;
   return {
-    docker: new Client({ ...options, version: `v${apiVersion(asked.ApiVersion, asked.MinAPIVersion)}` }),
+    docker: answeredRequests(new Client({ ...options, version })),
     kernel: asked.KernelVersion ?? '',
   };
 }

@@ -1,4 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { LAYERS } from '../../sandbox/layers.ts';
 import { mountDenied } from '../../sandbox/mount-denied.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import type { ImageDescription } from './engine-image.ts';
@@ -28,6 +29,8 @@ export async function reviewImage(
 ): Promise<ImagePython | undefined> {
   const targets = places.mounts.map(({ target }) => target);
   requireVolumesApart(image, targets);
+  const inLayers = image.volumes.find((volume) => volume !== LAYERS && isBelow(volume, LAYERS));
+  if (inLayers !== undefined) throw unusable(image.name, `declares a volume at ${JSON.stringify(inLayers)}`);
   await requirePlainNames(image, files);
   await requireFolders(image, files, [...places.memory, ...targets, ...SYSTEM_PLACES]);
   const python = await findPython(files, image.path, places.memory);

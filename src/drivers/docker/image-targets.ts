@@ -51,6 +51,15 @@ async function requireFarFromScript(
   );
 }
 
+/**
+ * Whether the image itself has something at a path, or a volume, or a link on the way. A folder that is bound there
+ * would hide it.
+ */
+export async function isTaken(files: ImageFiles, path: string, volumes: readonly string[]): Promise<boolean> {
+  if (volumes.some((volume) => isBelow(volume, path))) return true;
+  return (await walk(files, path)).links.length > 0 || !(await hasNothingAt(files, path));
+}
+
 /** Whether a path is absent or an empty folder. */
 async function hasNothingAt(files: ImageFiles, path: string): Promise<boolean> {
   const found = await walk(files, path);

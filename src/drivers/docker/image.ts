@@ -12,6 +12,7 @@ export const imageFiles = [
   'node.json',
   'fetch-node.py',
   'services',
+  'hotcell-layers.pth',
 ] as const;
 
 /** A second tag of the newest standard image, for images of users that are built on it. */

@@ -16,6 +16,8 @@ export interface ProbeSubject extends Pick<Driver, 'create'> {
   standardImage(): string;
   /** The uid of sandboxes with folders of the host. */
   readonly folderUid: number;
+  /** Whether the engine binds folders of this machine, known after the trial. */
+  bindsFolders(): boolean;
 }
 
 /** Checks the prerequisites, cheapest first, then starts a sandbox and disposes of it. Pulls and builds nothing. */
@@ -33,6 +35,7 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
     const notes = containerNotes(runtime, {
       countsSockets: await countsSockets(subject),
       folderUid,
+      bindsFolders: subject.bindsFolders(),
       epollWatches: subject.engine.address.socketPath === undefined ? undefined : epollWatches(),
     });
     return { driver: name, available: true, isolation: sandbox.isolation, notes };

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Container, ContainerCreateOptions } from 'dockerode';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { takeFirstLine } from '../pipe-guest/first-line.ts';
@@ -70,7 +70,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
         attached.channel.write(bundle.bytes);
         await start(container, options);
         options.onStarted?.(container.id);
-        const line = await Promise.race([ready, aborted(signal)]);
+        const line = await unlessAborted(ready, signal);
         if (options.isPersistent) {
           attached.channel.destroy();
           const way = { driver: options.driver, container, python: config.Cmd?.[0] ?? 'python3' };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { takeFirstLine } from './first-line.ts';
 import { parseReadyLine } from './ready-line.ts';
 
-const line = JSON.stringify({ hotcell: 1, path: '/bin', machine: 'aarch64', kernel: '6.1' });
+const line = JSON.stringify({ hotcell: 1, path: '/bin', machine: 'aarch64', kernel: '6.1', layers: true });
 
 describe('the line before the protocol', () => {
   it('is read from the channel, and nothing after it', async () => {
@@ -14,6 +14,7 @@ describe('the line before the protocol', () => {
       path: '/bin',
       architecture: 'arm64',
       kernel: '6.1',
+      findsLayers: true,
     });
     expect(channel.read().toString()).toBe('HC');
   });

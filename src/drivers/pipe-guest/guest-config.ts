@@ -23,7 +23,7 @@ export interface KernelBelow {
 export function pipedGuestConfig(
   spec: SandboxSpec,
   { ownKernel }: KernelBelow,
-  { path, architecture }: ReadyLine,
+  { path, architecture, findsLayers }: ReadyLine,
 ): GuestConfig {
   const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
   const memoryWatchdogBytes = Math.floor(memoryBytes * WATCHDOG_SHARE);
@@ -36,8 +36,8 @@ export function pipedGuestConfig(
     // A runtime with its own kernel has its own inode numbers, so its mounts are bound by descriptor. On macOS and
     // Windows the engine's virtual machine has its own, too.
     ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
-    environment: standardEnvironment({ path, extra: spec.environment }),
-    preloadEnvironment: standardEnvironment({ path }),
+    environment: standardEnvironment({ path, findsLayers, extra: spec.environment }),
+    preloadEnvironment: standardEnvironment({ path, findsLayers }),
     interruptGraceMs: spec.interruptGraceMs,
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: this filter protects the supervisor from the code that it runs, in addition to the engine's filter

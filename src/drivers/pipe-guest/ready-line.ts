@@ -7,6 +7,8 @@ export interface ReadyLine {
   readonly architecture: Architecture | undefined;
   /** The kernel release as seen inside the sandbox. */
   readonly kernel: string;
+  /** Whether the image's Python finds layers by itself. */
+  readonly findsLayers: boolean;
 }
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = { x86_64: 'x64', aarch64: 'arm64' };
@@ -14,11 +16,11 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = { x86_64: 'x64', a
 /** SECURITY: an image may be hostile, so the line is validated and accepted only with the expected types. */
 export function parseReadyLine(line: string): ReadyLine | undefined {
   try {
-    const { hotcell, path, machine, kernel } = JSON.parse(line) as Record<string, unknown>;
+    const { hotcell, path, machine, kernel, layers } = JSON.parse(line) as Record<string, unknown>;
     if (hotcell !== 1 || typeof path !== 'string' || typeof machine !== 'string' || typeof kernel !== 'string') {
       return undefined;
     }
-    return { path, architecture: ARCHITECTURES[machine], kernel };
+    return { path, architecture: ARCHITECTURES[machine], kernel, findsLayers: layers === true };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import { takeFirstLine } from './first-line.ts';
 
 /**
@@ -36,7 +36,7 @@ export function relayCommand(python: string): string[] {
  */
 export async function takeGreeting(channel: Duplex, signal: AbortSignal): Promise<void> {
   const greeting = takeFirstLine(channel, (line) => (line === GREETING ? line : undefined));
-  await Promise.race([greeting, aborted(signal)]);
+  await unlessAborted(greeting, signal);
 }
 
 /** Whether a relay reports, on standard error, that no guest listens. */

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 test('a connection with a valid token is accepted and stays open past the timeout', async () => {
-  arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 20 });
+  arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 500 });
   const expected = arrivals.expect('the-token');
   const socket = await arrive();
   socket.write(encodeFrame({ head: { type: 'attach', token: 'the-token', pid: 7 } }));
@@ -44,7 +44,7 @@ test('connections without a token are limited in number, and the oldest is close
 });
 
 test('a connection without a token is closed after a timeout', async () => {
-  arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 20 });
+  arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 500 });
   const stranger = await arrive();
   stranger.write('a piece of a frame');
   await once(stranger, 'close');

@@ -18,9 +18,10 @@ const LAYOUT: JailLayout = {
   workspace: '/workspace',
   usrMerged: { bin: true, lib64: false },
 };
-const SIZES = { diskBytes: 3, tmpBytes: 2, shmBytes: 1 };
+const SIZES = { diskBytes: 3, tmpBytes: 2, shmBytes: 1, layersFolder: '/var/lib/hotcell/layers/v/s' };
+const SHARED = { controlFolder: '/control', layersFolder: '/var/lib/hotcell/layers/v/s', switchesUids: false };
 const shapes: [string, string[]][] = [
-  ['shared', sharedJailArguments(LAYOUT, { controlFolder: '/run/hotcell/v/jail/control', switchesUids: true })],
+  ['shared', sharedJailArguments(LAYOUT, { ...SHARED, switchesUids: true })],
   ['single', singleJailArguments(LAYOUT, SIZES)],
 ];
 
@@ -39,7 +40,7 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
 
   test('shows no host folder writable except writable mounts', () => {
     const writable = valuesOf(args, '--bind', 2).map(([source]) => source);
-    expect(writable.filter((source) => source !== '/run/hotcell/v/jail/control')).toEqual(['/srv/out']);
+    expect(writable.filter((source) => source !== SHARED.controlFolder)).toEqual(['/srv/out']);
     expect(optionsOf(args).filter((arg) => arg.startsWith('--dev-bind') || arg.startsWith('--overlay'))).toEqual([]);
   });
 
@@ -49,11 +50,14 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
       .map(([source]) => source);
     expect(shown.sort()).toEqual(
       [
-        ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data', '/home/me/.nvm/node'],
+        ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data', '/home/me/.nvm/node', '/var/lib/hotcell/layers/v/s'],
         ...['/var/lib/hotcell/etc/1/passwd', '/var/lib/hotcell/guest/1', '/var/lib/hotcell/python/1', '/opt/python'],
       ].sort(),
     );
-    expect(valuesOf(args, '--symlink', 2)).toEqual([['usr/bin', '/bin']]);
+    expect(valuesOf(args, '--symlink', 2)).toEqual([
+      ['usr/bin', '/bin'],
+      ['/opt/hotcell/layers/node_modules', '/node_modules'],
+    ]);
   });
 
   test('makes the parent folders of all binds searchable, because a session has another uid than the jail', () => {
@@ -82,14 +86,19 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
 });
 
 test('the shared jail keeps mounts under numbers, without the targets of a session', () => {
-  const args = sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false });
+  const args = sharedJailArguments(LAYOUT, SHARED);
   expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
   expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
   const elsewhere = LAYOUT.mounts.map((mount, index) => ({ ...mount, target: `/elsewhere/${index}` }));
-  expect(
-    sharedJailArguments({ ...LAYOUT, mounts: elsewhere }, { controlFolder: '/control', switchesUids: false }),
-  ).toEqual(args);
+  expect(sharedJailArguments({ ...LAYOUT, mounts: elsewhere }, SHARED)).toEqual(args);
   expect(args).not.toContain('--seccomp');
+});
+
+test('layers are shown read-only: in the shared jail those of all sessions, where each session covers them', () => {
+  const shared = valuesOf(sharedJailArguments(LAYOUT, SHARED), '--ro-bind', 2);
+  expect(shared).toContainEqual([SHARED.layersFolder, '/mnt/hotcell/layers']);
+  const single = valuesOf(singleJailArguments(LAYOUT, SIZES), '--ro-bind', 2);
+  expect(single).toContainEqual([SIZES.layersFolder, '/opt/hotcell/layers']);
 });
 
 test('the single jail creates the file systems of a session with their sizes, and drops all capabilities', () => {
@@ -108,7 +117,7 @@ test('the single jail masks parts of /proc; in the shared jail each session does
     ['/var/lib/hotcell/covers/1/file', '/proc/locks'],
     ['/var/lib/hotcell/covers/1/folder', '/proc/pressure'],
   ]);
-  expect(covered(sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false }))).toEqual([]);
+  expect(covered(sharedJailArguments(LAYOUT, SHARED))).toEqual([]);
 });
 
 test('the single jail mounts outer folders before inner ones, in whatever order they are given', () => {

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { LAYERS, NODE_MODULES } from '../../sandbox/layers.ts';
 import type { Bind, Mount } from '../../sandbox/spec.ts';
 import { MARKER } from './orphans.ts';
 
@@ -31,19 +32,28 @@ const CONTROL_FOLDER = '/run/hotcell';
 const MOUNTS_FOLDER = '/mnt/hotcell';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
+export interface SharedJail {
+  readonly controlFolder: string;
+  /** The folder with the layers of all sessions, a folder for each. */
+  readonly layersFolder: string;
+  readonly switchesUids: boolean;
+}
+
 /**
  * The jail that many sessions of one owner share. Each session mounts its own workspace, /tmp and /proc inside (guest:
  * start/jail.py).
  */
 export function sharedJailArguments(
   layout: JailLayout,
-  { controlFolder, switchesUids }: { controlFolder: string; switchesUids: boolean },
+  { controlFolder, layersFolder, switchesUids }: SharedJail,
 ): string[] {
   return [
     ...common(layout),
     ...['--bind', controlFolder, CONTROL_FOLDER],
     ...['--dir', dirname(MOUNTS_FOLDER), '--dir', MOUNTS_FOLDER],
     ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
+    // SECURITY: each session mounts its own folder at LAYERS, and covers this one with all others in it.
+    ...['--ro-bind', layersFolder, `${MOUNTS_FOLDER}/layers`, '--dir', LAYERS],
     // Mount targets are created per session, in a root of its own (guest: start/mount_places.py).
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
@@ -64,17 +74,18 @@ export function sharedJailArguments(
  */
 export function singleJailArguments(
   layout: JailLayout,
-  sizes: { diskBytes: number; tmpBytes: number; shmBytes: number },
+  session: { diskBytes: number; tmpBytes: number; shmBytes: number; layersFolder: string },
 ): string[] {
   const workspaceMount = layout.mounts.find(({ target }) => target === layout.workspace);
   return [
     ...common(layout),
     ...coveredProc(layout),
-    ...tmpfs('/tmp', sizes.tmpBytes),
-    ...tmpfs('/var/tmp', sizes.tmpBytes),
-    ...tmpfs('/dev/shm', sizes.shmBytes),
+    ...['--ro-bind', session.layersFolder, LAYERS],
+    ...tmpfs('/tmp', session.tmpBytes),
+    ...tmpfs('/var/tmp', session.tmpBytes),
+    ...tmpfs('/dev/shm', session.shmBytes),
     ...(workspaceMount === undefined
-      ? tmpfs(layout.workspace, sizes.diskBytes)
+      ? tmpfs(layout.workspace, session.diskBytes)
       : bind(workspaceMount, layout.workspace)),
     ...layout.mounts
       .filter((mount) => mount !== workspaceMount)
@@ -108,6 +119,8 @@ function common(layout: JailLayout): string[] {
     ...layout.pythonFolders.flatMap((folder) => ['--ro-bind', folder, folder]),
     ...['--ro-bind', layout.guestFolder, GUEST_FOLDER],
     ...layout.node.flatMap((mount) => bind(mount, mount.target)),
+    // It leads nowhere until a layer has packages for Node.
+    ...['--symlink', `${LAYERS}/node_modules`, NODE_MODULES],
   ];
 }
 

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
+import { newId } from '../../lib/ids.ts';
+import type { LayersFolder } from '../../sandbox/layers.ts';
+import type { LayerFolders } from '../layer-folders.ts';
 import type { Cgroup } from './cgroup.ts';
 import { type ForkedSandbox, standBy } from './forked-sandbox.ts';
 import type { Zygote } from './zygote.ts';
 
-/** A fork of a zygote with a cgroup of its own, waiting for its configuration. */
+/** A fork of a zygote with a cgroup and a folder of layers of its own, waiting for its configuration. */
 export interface PlacedFork {
   readonly fork: ForkedSandbox;
   readonly cgroup: Cgroup | undefined;
+  readonly layers: LayersFolder;
   /** Moves the fork into its cgroup, once. It forks nothing before that. */
   place(): Promise<void>;
   discard(): Promise<void>;
@@ -31,7 +35,13 @@ const FORK_AHEAD_AFTER_MS = 30;
 const SOON_MS = 60;
 const FORK_AHEAD_FOR_MANY_AFTER_MS = 1;
 
-export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined, seccomp: string): ForkSource {
+/** The parts that each fork gets besides its process. */
+export interface ForkGround {
+  makeCgroup(): Cgroup | undefined;
+  readonly layers: Pick<LayerFolders, 'make' | 'remove'>;
+}
+
+export function createForkSource(zygote: Zygote, ground: ForkGround, seccomp: string): ForkSource {
   /** The fork kept ahead, ready or in progress; resolves to undefined if it failed. */
   let ahead: Promise<PlacedFork | undefined> | undefined;
   let making: Promise<unknown> | undefined;
@@ -51,13 +61,15 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     if (taken > 1) makeNextLater(performance.now() - lastTakenAt < SOON_MS);
     lastTakenAt = performance.now();
     // A fork in progress is awaited: it is ready sooner than a new one, and two at once would slow each other down.
-    const ready = await Promise.race([kept, aborted(signal)]).catch((error: unknown) => {
-      void kept?.then((late) => late?.discard());
-      throw error;
-    });
+    const ready =
+      kept &&
+      (await unlessAborted(kept, signal).catch((error: unknown) => {
+        void kept.then((late) => late?.discard()).catch(() => {});
+        throw error;
+      }));
     if (ready !== undefined && !ready.fork.channel.destroyed) return ready;
     await ready?.discard();
-    return forkNow(zygote, makeCgroup, signal);
+    return forkNow(zygote, ground, signal);
   }
 
   function makeNextLater(isOneOfMany: boolean): void {
@@ -77,9 +89,10 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
   async function makeNext(): Promise<PlacedFork | undefined> {
     let next: PlacedFork | undefined;
     try {
-      next = await forkNow(zygote, makeCgroup);
+      next = await forkNow(zygote, ground);
       await next.place();
       await standBy(next.fork, seccomp);
+      await putInstaller(next.layers);
       // The fork sends nothing before it is configured, but its end is seen only on a stream that is read.
       next.fork.channel.resume().unref();
       return next;
@@ -112,25 +125,29 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
   };
 }
 
-async function forkNow(
-  zygote: Zygote,
-  makeCgroup: () => Cgroup | undefined,
-  signal?: AbortSignal,
-): Promise<PlacedFork> {
+/** Here, because it takes as long as the rest of an opening. If the session may not install packages, it is removed again (`sessions/session-networking.ts`). */
+async function putInstaller(layers: LayersFolder): Promise<void> {
+  const { bindInstaller } = await import('../../guest/layers/bound-installer.ts');
+  await bindInstaller(layers).catch(() => {}); // the session that needs it tries again
+}
+
+async function forkNow(zygote: Zygote, ground: ForkGround, signal?: AbortSignal): Promise<PlacedFork> {
   const forking = zygote.fork(signal === undefined ? {} : { signal });
   forking.catch(() => {});
-  const cgroup = makeCgroup(); // in parallel with the fork
+  const made = makeGround(zygote, ground, forking); // in parallel with the fork
+  const { cgroup, layers } = made;
   let fork: ForkedSandbox;
   try {
     fork = await forking;
   } catch (error) {
-    await cgroup?.remove();
+    await made.remove();
     throw error;
   }
   let wasPlaced = false;
   return {
     fork,
     cgroup,
+    layers,
     place: async () => {
       if (wasPlaced || cgroup === undefined) return;
       await cgroup.add(fork.pid);
@@ -138,7 +155,28 @@ async function forkNow(
     },
     discard: async () => {
       fork.channel.destroy();
-      await cgroup?.remove();
+      await made.remove();
     },
   };
+}
+
+function makeGround({ layersFolder }: Zygote, { makeCgroup, layers }: ForkGround, forking: Promise<ForkedSandbox>) {
+  let cgroup: Cgroup | undefined;
+  try {
+    cgroup = makeCgroup();
+    const made = layers.make(newId('s'), { sharedFolder: layersFolder });
+    const remove = async () => {
+      await cgroup?.remove();
+      await layers.remove(made.folder);
+    };
+    return { cgroup, layers: made, remove };
+  } catch (error) {
+    // The zygote may have ended, and with it the folder: then there is no fork either.
+    void forking
+      .then(({ channel }) => channel.destroy())
+      .catch(() => {})
+      .then(() => cgroup?.remove())
+      .catch(() => {}); // the next server removes it
+    throw error;
+  }
 }

@@ -15,6 +15,11 @@ export interface ForkedSandbox {
   readonly channel: Socket;
 }
 
+/** The mounts of a session, and the name of its folder among the layers of its jail. */
+export interface ForkJail extends SessionJail {
+  readonly layers: string;
+}
+
 /** The name of the failed step in the guest (guest: start/jail.py). */
 const EXCHANGED_STEP = 'mount-exchanged';
 const LAST_WORDS_MS = 1_000;
@@ -37,7 +42,7 @@ export async function standBy({ channel }: ForkedSandbox, seccomp: string): Prom
  */
 export async function enterSandbox(
   { channel }: ForkedSandbox,
-  session: { jail: SessionJail; config: GuestConfig },
+  session: { jail: ForkJail; config: GuestConfig },
   placed: Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {

@@ -64,6 +64,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
     traits: processDeclaration.traits,
     probe: (probeOptions = {}) => probeProcess({ create }, cgroups.finding, probeOptions),
     create,
+    identify: ground.identify,
     /** Processes die with their server (bubblewrap's --die-with-parent); folders and cgroups may be left. */
     survivors: async () => {
       const orphans = await orphanedJails(host.installationId, host.isServerAlive);
@@ -74,11 +75,15 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
         dispose: async () => killIfThere(pid),
       }));
     },
-    settled: zygotes.settled,
+    settled: async () => {
+      await zygotes.settled();
+      await ground.layers.settled();
+    },
     close: async () => {
       await Promise.all([...sandboxes].map((sandbox) => sandbox.dispose()));
       await zygotes.close();
       await cgroups.remove();
+      await ground.layers.settled();
       await rm(join(host.runDir, JAILS_FOLDER), { recursive: true, force: true });
     },
   };

@@ -6,8 +6,11 @@ import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-confi
 import type { Host } from '../../sandbox/host.ts';
 import { type Architecture, pinnedFilter, seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { createLayerFolders, type LayerFolders } from '../layer-folders.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
+import { identifyPython } from './identify-python.ts';
 import { prepareJailLayout, pythonFolders } from './jail-layout.ts';
+import { installLayerHook } from './layer-hook.ts';
 import { findNodeRuntime, NODE_FOLDER } from './node-runtime.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
 import { requireFreeTargets } from './reserved-targets.ts';
@@ -22,6 +25,8 @@ import type { ProcessShape } from './shape.ts';
 export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
+  /** The folders of layers. */
+  readonly layers: LayerFolders;
   /** The system call filters that bubblewrap installs: for a zygote, and for a guest in a jail of its own. */
   readonly filters: { readonly zygote: () => Buffer; readonly single: () => Buffer };
   /** The additional system call filter that the guest of a sandbox installs. */
@@ -37,6 +42,8 @@ export interface JailGround {
   zygoteEnvironment(): Promise<Record<string, string>>;
   /** Rejects with `mount_denied` if a mount would hide the programs that sandboxes run. */
   requireFreeTargets(spec: SandboxSpec): Promise<void>;
+  /** Identifies the files that every sandbox begins with (`Driver.identify`). */
+  identify(): Promise<string | undefined>;
   /** The guest's configuration, sent in the first `hello`. */
   guestConfig(spec: SandboxSpec, shape: ProcessShape): Promise<GuestConfig>;
 }
@@ -52,6 +59,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   const pinnedSeccomp = once(() => pinnedFilter(architecture).toString('base64'));
   const uids = createUidBlocks();
   let programs: Promise<string[]> | undefined;
+  let findsLayers: boolean | undefined;
   let finding: Promise<PythonEnvironment> | undefined;
 
   function pythonEnvironment(): Promise<PythonEnvironment> {
@@ -71,7 +79,9 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   }
 
   async function environment(extra: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
-    const { python } = await pythonEnvironment();
+    const found = await pythonEnvironment();
+    const { python } = found;
+    findsLayers ??= installLayerHook(found);
     const path = [
       `${NODE_FOLDER}/bin`,
       dirname(python),
@@ -81,12 +91,13 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
       '/usr/sbin',
       '/sbin',
     ].join(':');
-    return standardEnvironment({ path, extra });
+    return standardEnvironment({ path, findsLayers, extra });
   }
 
   return {
     host,
     cgroups,
+    layers: createLayerFolders(host),
     filters,
     seccomp,
     // Sessions with a writable mount share one uid, because later sessions must be able to use the files that earlier
@@ -98,6 +109,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
       programs ??= programFolders();
       requireFreeTargets(mounts, await programs);
     },
+    identify: async () => identifyPython(await pythonEnvironment()),
     zygoteEnvironment: () => environment(),
     guestConfig: async (spec, shape) => {
       const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;

@@ -1,6 +1,7 @@
 import { deferred } from '../../lib/deferred.ts';
 import type { Sandbox, SandboxEnd, Usage } from '../../sandbox/driver.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
+import type { LayersFolder } from '../../sandbox/layers.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { Cgroup } from './cgroup.ts';
 import { processDeclaration } from './declaration.ts';
@@ -14,15 +15,18 @@ export interface JailedSandboxParts {
   readonly channel: Sandbox['channel'];
   readonly cgroup: Cgroup | undefined;
   readonly cgroupVersion: 'v1' | 'v2' | undefined;
+  readonly layers: LayersFolder;
+  /** Removes the folder of layers. */
+  removeLayers(): Promise<void>;
   /** Kills pid 1 of the sandbox, and with it all others. */
   kill(): void;
   /** Resolves when pid 1 has ended. */
   gone(): Promise<void>;
 }
 
-/** A running sandbox. It ends when its channel closes, and leaves neither processes nor a cgroup. */
+/** A running sandbox. It ends when its channel closes, and leaves no process, cgroup or folder. */
 export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
-  const { spec, shape, guestConfig, channel, cgroup, cgroupVersion } = parts;
+  const { spec, shape, guestConfig, channel, cgroup, cgroupVersion, layers } = parts;
   const ended = deferred<SandboxEnd>();
   let disposal: Promise<void> | undefined;
   const dispose = () => {
@@ -31,6 +35,7 @@ export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
       channel.destroy();
       await parts.gone();
       await cgroup?.remove();
+      await parts.removeLayers();
       ended.resolve({ kind: 'disposed' });
     })();
     return disposal;
@@ -52,6 +57,7 @@ export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
     },
     channel,
     guestConfig,
+    layers,
     ended: ended.promise,
     usage: async () => usageOf(cgroup),
     dispose,

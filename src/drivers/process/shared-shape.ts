@@ -1,6 +1,7 @@
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { aborted } from '../../lib/abort.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { CreateOptions, Sandbox } from '../../sandbox/driver.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
@@ -48,21 +49,26 @@ export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: S
 }
 
 async function forkSandbox(
-  { cgroups, guestConfig }: JailGround,
+  { cgroups, guestConfig, layers: folders }: JailGround,
   { zygote, forks }: ServingZygote,
   spec: SandboxSpec,
   { signal, warm = false }: CreateOptions,
 ): Promise<Sandbox> {
-  if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
+  if (warm) await unlessAborted(Promise.race([zygote.warm, zygote.ended]), signal);
   const config = await guestConfig(spec, 'shared');
   const placed = await forks.take(signal);
-  const { fork, cgroup } = placed;
+  const { fork, cgroup, layers } = placed;
   try {
     cgroup?.limit(spec.limits);
-    await enterSandbox(fork, { jail: sessionJail(spec), config }, placed.place(), signal);
+    await enterSandbox(
+      fork,
+      { jail: { ...sessionJail(spec), layers: basename(layers.folder) }, config },
+      placed.place(),
+      signal,
+    );
     return jailedSandbox({
       ...{ spec, shape: 'shared', guestConfig: config, channel: fork.channel, cgroup },
-      cgroupVersion: cgroups.version(),
+      ...{ cgroupVersion: cgroups.version(), layers, removeLayers: () => folders.remove(layers.folder) },
       kill: () => killIfSame(fork.pid, fork.jailPid),
       gone: () => gone(fork.pid, fork.jailPid),
     });

@@ -3,11 +3,13 @@ import type { HotcellError } from '../../errors/hotcell-error.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
+import type { Cgroup } from './cgroup.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { type JailProcess, jailFailure, startJail } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { sessionJail } from './session-jail.ts';
+import type { UidBlock } from './session-uids.ts';
 import type { SandboxShape } from './shape.ts';
 import { requireDirectPlaces } from './single-places.ts';
 
@@ -21,11 +23,15 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       requireDirectPlaces(spec.mounts);
       const layout = await ground.layout(spec);
       signal?.throwIfAborted();
-      const cgroup = cgroups.create();
-      cgroup?.limit(spec.limits);
-      const uids = ground.uidsFor(spec);
+      const layers = ground.layers.make(spec.id);
+      const removeLayers = () => ground.layers.remove(layers.folder);
+      let cgroup: Cgroup | undefined;
+      let uids: UidBlock | undefined;
       try {
-        const jailArguments = singleJailArguments(layout, sessionJail(spec));
+        cgroup = cgroups.create();
+        cgroup?.limit(spec.limits);
+        uids = ground.uidsFor(spec);
+        const jailArguments = singleJailArguments(layout, { ...sessionJail(spec), layersFolder: layers.folder });
         const starting = startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
           filter: ground.filters.single,
           place: cgroup?.add,
@@ -34,7 +40,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
         void jail.ended.then(uids?.release);
         const sandbox = jailedSandbox({
           ...{ spec, shape: 'single', guestConfig, channel: jail.socket, cgroup },
-          cgroupVersion: cgroups.version(),
+          ...{ cgroupVersion: cgroups.version(), layers, removeLayers },
           kill: jail.kill,
           gone: async () => {
             await jail.ended;
@@ -46,6 +52,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       } catch (error) {
         uids?.release();
         await cgroup?.remove();
+        await removeLayers();
         throw error;
       }
     },

@@ -13,6 +13,8 @@ import type { UidBlock } from './session-uids.ts';
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
 export interface Zygote {
   readonly pid: number;
+  /** The folder with the layers of its sandboxes, which is bound into the jail. */
+  readonly layersFolder: string;
   /** Forks pid 1 of a new sandbox. It has its namespaces, and waits for its configuration (`enterSandbox`). */
   fork(options?: { signal?: AbortSignal }): Promise<ForkedSandbox>;
   /** Resolves when the preloads are imported. Never rejects; stays pending if the zygote ends before. */
@@ -33,6 +35,7 @@ export interface ZygoteOptions {
   readonly runDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly preloads: readonly string[];
+  readonly layersFolder: string;
 }
 
 /**
@@ -40,12 +43,14 @@ export interface ZygoteOptions {
  * Called by `zygotes.ts`.
  */
 export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
-  const { uids, filter, place } = options;
+  const { uids, filter, place, layersFolder } = options;
   const identity = jailIdentity(uids);
   const arrivals = await openArrivals(options.runDir, identity);
   try {
     const { controlFolder } = arrivals;
-    const jailArguments = sharedJailArguments(options.layout, { controlFolder, switchesUids: uids !== undefined });
+    const jailArguments = sharedJailArguments(options.layout, {
+      ...{ controlFolder, layersFolder, switchesUids: uids !== undefined },
+    });
     const jail = await startJail(options.bwrap, jailArguments, identity, { filter, place, uidMap: uids?.map });
     return superviseZygote(jail, arrivals, options);
   } catch (error) {
@@ -84,6 +89,7 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
 
   return {
     pid: jail.pid,
+    layersFolder: options.layersFolder,
     warm: warm.promise,
     ended: jail.ended,
     fork: ({ signal } = {}) => forkSandbox(jail, arrivals, ask, signal),

@@ -4,8 +4,10 @@ import { createLeases, type Lease } from '../../lib/leases.ts';
 import { mountTreeOf } from '../../lib/mount-tree.ts';
 import { mountDenied } from '../../sandbox/mount-denied.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
+import type { Cgroup } from './cgroup.ts';
 import { createForkSource, type ForkSource } from './fork-source.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
+import type { UidBlock } from './session-uids.ts';
 import { startZygote, type Zygote } from './zygote.ts';
 
 /**
@@ -55,13 +57,17 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
   async function start(spec: SandboxSpec): Promise<ServingZygote> {
     const layout = await ground.layout(spec);
     const environment = await ground.zygoteEnvironment();
-    const cgroup = ground.cgroups.create();
-    const uids = ground.uidsFor(spec);
+    const layersFolder = ground.layers.makeShared(newId('jail'));
+    let cgroup: Cgroup | undefined;
+    let uids: UidBlock | undefined;
     const release = async () => {
       uids?.release();
       await cgroup?.remove();
+      await ground.layers.remove(layersFolder);
     };
     try {
+      cgroup = ground.cgroups.create();
+      uids = ground.uidsFor(spec);
       cgroup?.limit(ZYGOTE_LIMITS);
       const zygote = await startZygote({
         ...{
@@ -70,13 +76,17 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
           environment,
           preloads: spec.preloads,
           uids,
+          layersFolder,
           filter: ground.filters.zygote,
         },
         runDir: join(ground.host.runDir, JAILS_FOLDER),
         place: cgroup?.add,
       });
-      void zygote.ended.then(release);
-      return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp()) };
+      void zygote.ended.then(release).catch(() => {}); // the next server removes what is left
+      return {
+        zygote,
+        forks: createForkSource(zygote, { makeCgroup: ground.cgroups.create, layers: ground.layers }, ground.seccomp()),
+      };
     } catch (error) {
       await release();
       throw error;

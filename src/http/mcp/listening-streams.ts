@@ -54,8 +54,8 @@ export function createListeningStreams({ perOwner, total }: ListeningLimits): Li
       },
     };
     const body = new ReadableStream<Uint8Array>({
-      start: (its) => {
-        controller = its;
+      start: (own) => {
+        controller = own;
       },
       pull: async () => {
         const { value, done } = await reader.read();

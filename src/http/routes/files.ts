@@ -139,7 +139,7 @@ const ASK_AGAIN = 'Request a new link.';
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
   return new HotcellError('file_too_large', `${quotedName(path)} is larger than the limit of ${limitBytes} bytes`, {
-    remedy: 'Send it in parts, or ask the operator of the server to raise HOTCELL_MAX_UPLOAD_BYTES.',
+    remedy: 'Send it in parts, or ask the operator of the server to raise --max-upload.',
     data: { limitBytes },
   });
 }

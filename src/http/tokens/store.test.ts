@@ -22,6 +22,14 @@ describe('tokens', () => {
     expect(await store.verify(JSON.parse(stored[0]!).hash)).toBeUndefined();
   });
 
+  it('may have a network of their own, whose rules are checked', async () => {
+    const store = openTokenStore(home);
+    const { text } = await store.create('ci', { network: ['api.example.com', '!x.example.com'] });
+    expect(await store.verify(text)).toMatchObject({ network: ['api.example.com', '!x.example.com'] });
+    expect(await store.verify((await store.create('usual')).text)).not.toHaveProperty('network');
+    await expect(store.create('wrong', { network: ['a/b'] })).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
   it('are unreadable for other users of the machine', async () => {
     await openTokenStore(home).create('ci');
     expect([join(home, 'tokens'), ...files()].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);

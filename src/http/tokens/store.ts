@@ -2,9 +2,12 @@ import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import * as z from 'zod';
 import { openDataFolder } from '../../config/folders.ts';
+import { networkRules } from '../../config/option-types.ts';
+import { parseOptions } from '../../config/parse-options.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { coalesced } from '../../lib/coalesced.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
+import { SERVICE_NAME } from '../../network/upstreams/upstream.ts';
 import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 
 /** The quotas of a token's holder; by default those of the configuration. */
@@ -16,12 +19,25 @@ const tokenQuotas = z.object({
 });
 export type TokenQuotas = z.infer<typeof tokenQuotas>;
 
+const serviceList = z.array(z.string().regex(SERVICE_NAME, { error: 'not the name of a service' })).max(100);
+const tokenGrants = z.object({
+  network: networkRules.optional(),
+  services: serviceList.optional(),
+  mayInstall: z.boolean().optional(),
+});
+
 const record = z.object({
   id: z.string(),
   name: z.string(),
   hash: z.string(),
   createdAt: z.string(),
   quotas: tokenQuotas,
+  /** The most that sessions of the holder may reach; by default as configured. */
+  network: networkRules.optional(),
+  /** Names of the operator's services that sessions of the holder may use; none by default. */
+  services: serviceList.optional(),
+  /** Whether the holder may install packages; no by default. */
+  mayInstall: z.boolean().optional(),
 });
 type StoredToken = z.infer<typeof record>;
 
@@ -32,6 +48,16 @@ export interface TokenRecord {
   readonly createdAt: string;
   readonly lastUsedAt?: string;
   readonly quotas: TokenQuotas;
+  readonly network?: readonly string[] | undefined;
+  readonly services?: readonly string[] | undefined;
+  readonly mayInstall?: boolean | undefined;
+}
+
+/** The rights of a new token. */
+export interface NewToken extends TokenQuotas {
+  readonly network?: readonly string[] | undefined;
+  readonly services?: readonly string[] | undefined;
+  readonly mayInstall?: boolean | undefined;
 }
 
 /**
@@ -40,7 +66,7 @@ export interface TokenRecord {
  */
 export interface TokenStore {
   /** `text` is shown once; it cannot be recovered. */
-  create(name: string, quotas?: TokenQuotas): Promise<TokenRecord & { readonly text: string }>;
+  create(name: string, grants?: NewToken): Promise<TokenRecord & { readonly text: string }>;
   list(): Promise<TokenRecord[]>;
   /** Revokes by id or name. Rejects if there is none, or more than one of that name. */
   revoke(idOrName: string): Promise<TokenRecord>;
@@ -101,7 +127,7 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
   return {
     list,
 
-    async create(name, quotas = {}) {
+    async create(name, { network, services, mayInstall, ...quotas } = {}) {
       requireName(name);
       const { id, text } = newToken();
       const token: StoredToken = {
@@ -110,6 +136,11 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
         hash: hashOf(text, installation()),
         createdAt: new Date(now()).toISOString(),
         quotas: tokenQuotas.parse(quotas),
+        ...parseOptions(tokenGrants, {
+          ...(network === undefined ? {} : { network: [...network] }),
+          ...(services === undefined ? {} : { services: [...services] }),
+          ...(mayInstall === undefined ? {} : { mayInstall }),
+        }),
       };
       makeOwnFolder(folder, 0o700);
       await writeFile(`${fileOf(id)}.new`, `${JSON.stringify(token, null, 2)}\n`, { flag: 'wx', mode: 0o600 });

@@ -75,7 +75,8 @@ export function hostRules(policy: HostPolicy, mounts: MountTable = currentMounts
 
 export function denial(shown: string, reason: string): HotcellError {
   return new HotcellError('host_path_denied', `${shown}: ${reason}`, {
-    remedy: 'Ask the user to copy it elsewhere, or to allow its folder (HOTCELL_LOAD_ROOTS).',
+    remedy:
+      'Ask the user to copy it elsewhere, or to allow its folder: --load-root FOLDER (of hotcell mcp, serve or install).',
   });
 }
 

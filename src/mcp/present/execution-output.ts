@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { PartialOutput } from '../../execution/execution.ts';
 import type { Artifact, ExecutionResult, Truncation } from '../../execution/result.ts';
 import { clip } from '../../lib/clip.ts';
+import { refusedConnections } from '../../network/refused-connections.ts';
 import { OUTCOME_KINDS } from '../../sandbox/outcome-table.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
 import { droppedFrom } from './dropped.ts';
@@ -44,14 +45,21 @@ export const executionOutput = z.object({
     .describe('Files that it created or changed'),
   files_omitted: z.number().int().describe('Number of changed files not listed; -1: too many to compare'),
   omitted: z
-    .object({ stdout_chars: z.number().int(), stderr_chars: z.number().int(), log_uri: z.string() })
+    .object({
+      stdout_chars: z.number().int(),
+      stderr_chars: z.number().int(),
+      message_chars: z.number().int().optional(),
+      message_offset: z.number().int().optional().describe('Byte of the log where the exception begins'),
+      log_uri: z.string(),
+    })
     .optional()
-    .describe('Number of characters omitted from stdout and stderr; the log has all of the output'),
+    .describe('Number of characters omitted from stdout, stderr and the message; the log has all of them'),
   changed: z
     .object({ added: z.array(z.string()), rebound: z.array(z.string()), deleted: z.array(z.string()) })
     .optional()
     .describe('Variables that it created, rebound or deleted'),
   variables: z.enum(['kept', 'lost']).optional().describe('Whether the variables are kept for the next call'),
+  network: refusedConnections.optional().describe('Connections that the network policy refused'),
   duration_ms: z.number().optional(),
   isolation: z.object({ driver: z.string(), level: z.number() }).optional(),
 });
@@ -65,7 +73,7 @@ export function executionFacts({ stdout, stderr, value, shown, notes, error, ...
 export interface Place {
   readonly sessionId: string;
   readonly executionId: string;
-  /** Maximum number of characters of stdout; every other text gets half of it. */
+  /** Maximum number of characters of stdout and of the message of an exception; every other text gets half of it. */
   readonly chars: number;
 }
 
@@ -79,9 +87,12 @@ export function endedOutput(
     images: number;
     imagesOmitted?: number;
     notes: readonly string[];
+    /** Byte of the log where its exception begins. */
+    messageOffset?: number;
   },
 ): ExecutionOutput {
   const { outcome, value, isolation } = result;
+  const message = outcome.kind === 'raised' ? clip(outcome.message, place.chars) : undefined;
   const exitCode = exitCodeOf(result);
   return {
     session_id: place.sessionId,
@@ -89,14 +100,17 @@ export function endedOutput(
     state: 'ended',
     outcome: outcome.kind,
     ...(exitCode === undefined ? {} : { exit_code: exitCode }),
-    ...clippedStreams(result, place, result.truncation),
+    ...clippedStreams(result, place, result.truncation, {
+      chars: message?.omittedChars ?? 0,
+      offset: made.messageOffset ?? 0,
+    }),
     ...(value === undefined ? {} : { value: clip(value.text, place.chars / 2).text }),
-    ...(outcome.kind !== 'raised'
+    ...(outcome.kind !== 'raised' || message === undefined
       ? {}
       : {
           error: {
             name: outcome.name,
-            message: clip(outcome.message, place.chars / 2).text,
+            message: message.text,
             traceback: clip(outcome.traceback.join('\n'), place.chars / 2).text,
             ...(outcome.hint === undefined ? {} : { hint: outcome.hint }),
           },
@@ -109,6 +123,7 @@ export function endedOutput(
     files_omitted:
       result.artifactsOmitted === -1 ? -1 : result.artifactsOmitted + result.artifacts.length - made.files.length,
     ...changedOf(result),
+    ...networkOf(result),
     variables: result.state,
     duration_ms: Math.round(result.durationMs * 1000) / 1000,
     isolation: { driver: isolation.driver, level: isolation.level },
@@ -155,6 +170,7 @@ function clippedStreams(
   streams: { stdout: string; stderr: string },
   place: Place,
   truncation?: Truncation,
+  message = { chars: 0, offset: 0 },
 ): Pick<ExecutionOutput, 'stdout' | 'stderr' | 'omitted'> {
   const stdout = clip(streams.stdout, place.chars, droppedFrom('stdout', truncation));
   const stderr = clip(streams.stderr, place.chars / 2, droppedFrom('stderr', truncation));
@@ -163,12 +179,13 @@ function clippedStreams(
   return {
     stdout: stdout.text,
     stderr: stderr.text,
-    ...(stdoutChars + stderrChars === 0
+    ...(stdoutChars + stderrChars + message.chars === 0
       ? {}
       : {
           omitted: {
             stdout_chars: stdoutChars,
             stderr_chars: stderrChars,
+            ...(message.chars === 0 ? {} : { message_chars: message.chars, message_offset: message.offset }),
             log_uri: logUri(place.sessionId, place.executionId),
           },
         }),
@@ -179,6 +196,10 @@ function changedOf({ variables }: ExecutionResult): Pick<ExecutionOutput, 'chang
   if (variables === undefined) return {};
   const { added, rebound, deleted } = variables;
   return { changed: { added: [...added], rebound: [...rebound], deleted: [...deleted] } };
+}
+
+function networkOf({ network }: ExecutionResult): Pick<ExecutionOutput, 'network'> {
+  return network === undefined ? {} : { network: { ...network, refused: [...network.refused] } };
 }
 
 function exitCodeOf({ outcome }: ExecutionResult): number | undefined {

@@ -3,13 +3,19 @@ import type { ManagedExecution, ManagedSession } from '../../directory/directory
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
 import { firstFitting } from '../../lib/first-fitting.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { isNone } from '../../network/session-rules.ts';
 import type { ToolCall, ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
+import { outputSize } from '../execution-log.ts';
+import { mayInstall, maySetNetwork } from '../offered.ts';
+import { errorText } from './error-text.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
 import { executionTexts } from './execution-text.ts';
+import type { Means } from './missing-parts.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, leftOutNotes, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 import { printedPieces } from './printed-pieces.ts';
+import { refusedNotes } from './refused-notes.ts';
 import { textBlocks } from './text-blocks.ts';
 import { waitingText } from './waiting-text.ts';
 
@@ -42,17 +48,40 @@ export async function endedReply(
     artifacts.map(async (artifact) => fileEntry(managed.id, artifact, await urlOf(managed, artifact, deps))),
   );
   const isFirst = managed.executions()[0]?.id === execution.id;
+  const error = result.outcome.kind === 'raised' ? errorText(result.outcome, place.chars) : undefined;
   const structured = endedOutput(result, place, {
     files,
     shown: shown.texts,
     images: shown.images.length + saved.length,
-    notes: [...notesOf(result, isFirst), ...leftOutNotes(shown.leftOut), ...waitedNotes(result, asked)],
+    notes: [
+      ...notesOf(result, { isFirst, means: meansOf(managed, deps) }),
+      ...refusedNotes(result, managed, deps),
+      ...leftOutNotes(shown.leftOut),
+      ...waitedNotes(result, asked),
+    ],
     imagesOmitted: shown.leftOut.beyond + shown.leftOut.large,
+    ...(await messageOffsetOf(result, execution, place.chars)),
   });
   return {
     structured,
-    content: [...textBlocks(...executionTexts(structured, pieces)), ...ofValue, ...saved, ...files.map(linkTo)],
+    content: [...textBlocks(...executionTexts(structured, pieces, error)), ...ofValue, ...saved, ...files.map(linkTo)],
   };
+}
+
+/** Where the log has the message of an exception, if it is too long for a reply. */
+async function messageOffsetOf(
+  { outcome }: ExecutionResult,
+  execution: ManagedExecution,
+  chars: number,
+): Promise<{ messageOffset?: number }> {
+  return outcome.kind === 'raised' && outcome.message.length > chars
+    ? { messageOffset: await outputSize(execution) }
+    : {};
+}
+
+function meansOf({ session }: ManagedSession, deps: McpDeps): Means {
+  const hasNetwork = !isNone(session.network.setting());
+  return { hasNetwork, maySetNetwork: maySetNetwork(deps), mayInstall: mayInstall(deps) };
 }
 
 type ReplyCall = Pick<ToolCall, 'deps' | 'placeForFile'>;

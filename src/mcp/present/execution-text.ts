@@ -3,24 +3,26 @@ import type { ExecutionOutput } from './execution-output.ts';
 
 /**
  * An execution as text blocks. The first is Hotcell's: outcome, notes, and files. The others are the program's, each
- * with a label; `pieces` are its output, images included, in their order. SECURITY: a program can print lines that look like Hotcell's. So Hotcell's text is always in the first
- * block, and the program's never is.
+ * with a label; `pieces` are its output, images included, in their order, and `error` is its traceback with the message.
+ * SECURITY: a program can print lines that look like Hotcell's. So Hotcell's text is always in the first block, and the
+ * program's never is.
  */
 export function executionTexts<Piece = string>(
   output: ExecutionOutput,
   pieces: readonly (Piece | string)[] = streamTexts(output),
+  error = output.error?.traceback,
 ): [ours: string, ...theirs: (Piece | string)[]] {
-  const { value, error } = output;
+  const { value } = output;
   const printed = [
     ...pieces,
     ...(value === undefined ? [] : [`value:${value.includes('\n') ? '\n' : ' '}${value}`]),
-    ...(error === undefined ? [] : [`error:\n${error.traceback}`, ...hintTexts(error.hint)]),
+    ...(error === undefined ? [] : [`error:\n${error}`, ...hintTexts(output.error?.hint)]),
   ];
   const ours = [
     ...endLines(output, printed.length === 0),
     ...output.notes,
     ...madeLines(output),
-    ...(output.omitted === undefined ? [] : [omittedLine(output.execution_id)]),
+    ...omittedLines(output),
   ];
   return [ours.join('\n'), ...printed];
 }
@@ -58,6 +60,13 @@ function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
   return [['files:', ...lines, ...(files_omitted > 0 ? [`  and ${files_omitted} more`] : [])].join('\n')];
 }
 
-function omittedLine(executionId: string): string {
-  return `The output was cut. To read all of it: get_execution {"execution_id": "${executionId}", "log_offset": 0}.`;
+function omittedLines({ execution_id, omitted }: ExecutionOutput): string[] {
+  if (omitted === undefined) return [];
+  const { stdout_chars, stderr_chars, message_offset } = omitted;
+  const read = (offset: number) =>
+    `To read all of it: get_execution {"execution_id": "${execution_id}", "log_offset": ${offset}}.`;
+  return [
+    ...(stdout_chars + stderr_chars === 0 ? [] : [`The output was cut. ${read(0)}`]),
+    ...(message_offset === undefined ? [] : [`The message of the exception was cut. ${read(message_offset)}`]),
+  ];
 }

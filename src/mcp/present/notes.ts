@@ -2,18 +2,21 @@ import type { ExecutionResult } from '../../execution/result.ts';
 import { saidInside } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
-import { missingPartAdvice } from './missing-parts.ts';
+import { type Means, missingPartAdvice } from './missing-parts.ts';
 
 /** Notes on the outcome of an execution, beyond its output: one sentence each, with advice. */
-export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
-  return [...endingNotes(result), ...stateNotes(result), ...(isFirst ? isolationNotes(result) : [])];
+export function notesOf(
+  result: ExecutionResult,
+  { isFirst, means }: { readonly isFirst: boolean; readonly means: Means },
+): string[] {
+  return [...endingNotes(result, means), ...stateNotes(result), ...(isFirst ? isolationNotes(result) : [])];
 }
 
-function endingNotes(result: ExecutionResult): string[] {
+function endingNotes(result: ExecutionResult, means: Means): string[] {
   const { outcome } = result;
   const sentence = outcomeSentence(outcome);
   if (sentence === undefined) return [];
-  const advice = ADVICE[outcome.kind] ?? missingPartAdvice(result);
+  const advice = ADVICE[outcome.kind] ?? missingPartAdvice(result, means);
   return [[`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`, advice].filter(Boolean).join(' ')];
 }
 
@@ -26,11 +29,14 @@ const ADVICE: Partial<Record<Outcome['kind'], string>> = {
     'It is unknown whether the code ran. The next call gets a new sandbox: write the files that the code needs and run it again.',
 };
 
-function stateNotes({ restarted, state, files }: ExecutionResult): string[] {
+function stateNotes({ outcome, restarted, state, files }: ExecutionResult): string[] {
   return [
     ...(restarted === undefined
       ? []
       : [`The variables of earlier calls were lost before this run: ${saidInside(restarted)}.`]),
+    ...(state === 'kept' && outcome.kind === 'out-of-memory'
+      ? ['The variables are kept, and so is their memory: delete large ones that you no longer need.']
+      : []),
     ...(state === 'lost' ? ['All variables are lost: the next call starts in a new interpreter.'] : []),
     ...(files === 'lost' ? ['The files of the workspace are lost, too.'] : []),
   ];

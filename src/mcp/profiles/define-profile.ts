@@ -4,7 +4,7 @@ import type { ProfileName } from '../../config/schema.ts';
 import type { Tool } from '../define-tool.ts';
 
 /** The tools and instructions of a server: of one profile, or of several together. */
-export interface Offer {
+export interface ProfileSet {
   readonly tools: readonly Tool[];
   readonly instructions: string;
   /** Maximum size of a client's message, if a tool takes larger files than usual. */
@@ -23,13 +23,13 @@ export type ReadSettings = <Schema extends z.ZodObject>(settings: ProfileSetting
 export interface Profile {
   readonly name: ProfileName;
   /** Called once per server, so that tools and schemas are not made again for each request. */
-  offer(read: ReadSettings): Offer;
+  offer(read: ReadSettings): ProfileSet;
 }
 
 /** Defines a profile with settings. Their schema is in `config/profiles/`. */
 export function defineProfile<Schema extends z.ZodObject>(
   settings: ProfileSettings<Schema>,
-  offer: (settings: z.infer<Schema>) => Offer,
+  offer: (settings: z.infer<Schema>) => ProfileSet,
 ): Profile {
   return { name: settings.profile, offer: (read) => offer(read(settings)) };
 }

@@ -54,7 +54,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     {
       title: 'Output of an execution',
       description:
-        'The output of an execution, as far as it was kept. If there is more, _meta has next_offset: call get_execution with it as log_offset.',
+        'The output of an execution, as far as it was kept, and its exception. If there is more, _meta has next_offset: call get_execution with it as log_offset.',
       mimeType: 'text/plain',
     },
     (uri, { session, execution }, context) =>

@@ -20,7 +20,7 @@ export const getExecution = defineTool({
 
   {"execution_id": "x-…", "wait_ms": 30000}   wait up to 30 s for it to end
   {"execution_id": "x-…", "cancel": true}     interrupt it; the session goes on
-  {"execution_id": "x-…", "log_offset": 0}    read all of its output in chunks
+  {"execution_id": "x-…", "log_offset": 0}    read all of its output and error in chunks
 
 Results are kept while the session is open; the oldest are dropped first.`,
   input: z.strictObject({

@@ -13,7 +13,7 @@ test('the instructions fit into the size that clients pass on', () => {
 
 test('a text that names an optional tool says that the server may not have it', () => {
   const prompts = PROMPTS.map(({ text }) => text({ file: 'a.csv', chart: 'b' }));
-  for (const tool of TOOLS.filter(({ needsHostFiles }) => needsHostFiles)) {
+  for (const tool of TOOLS.filter((each) => each.needsHostFiles || each.needsNetwork || each.needsInstalling)) {
     const others = TOOLS.filter((other) => other !== tool).map(({ description }) => description);
     for (const text of [INSTRUCTIONS, ...others, ...prompts].filter((each) => each.includes(tool.name))) {
       expect(text).toMatch(new RegExp(`${tool.name} \\(if available`));

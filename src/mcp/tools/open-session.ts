@@ -2,10 +2,13 @@ import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { refuseLoopbackRules } from '../../network/loopback-rules.ts';
 import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import { defineTool } from '../define-tool.ts';
+import { withNetworkConsent } from '../network-consent.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
+import { networkArgument } from './network-argument.ts';
 
 const MiB = 1_048_576;
 const DAY_SECONDS = 86_400;
@@ -28,8 +31,7 @@ export const openSession = defineTool({
   title: 'Open a session',
   description: `Opens a session: a separate sandbox with its own variables and files. Needed only for a second session, or for a special limit, isolation, image or mount; otherwise just call run_code. Pass the returned session_id (or the name) to the other tools.
 
-  {"name": "analysis", "limits": {"memory_mb": 4096, "cpus": 2}}
-  {"isolation": "gvisor", "ttl_seconds": 3600}`,
+  {"name": "analysis", "limits": {"memory_mb": 4096, "cpus": 2}}`,
   input: z.strictObject({
     name: z
       .string()
@@ -45,16 +47,12 @@ export const openSession = defineTool({
       .max(255)
       .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
       .optional()
-      .describe('Container image on the host, for docker and gvisor'),
+      .describe('Container image (docker, gvisor)'),
     limits: limitsArgument.optional(),
     mounts: z
       .array(
         z.strictObject({
-          source: z
-            .string()
-            .min(1)
-            .max(4096)
-            .describe("Folder on the server's machine, if its configuration allows mounts"),
+          source: z.string().min(1).max(4096).describe("Folder on the server's machine, if allowed"),
           target: z.string().min(1).max(200).describe('Path in the sandbox'),
           read_only: z.boolean().default(true),
         }),
@@ -72,7 +70,9 @@ export const openSession = defineTool({
       .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' })
       .optional()
       .describe('Environment variables'),
-    persistent: z.boolean().optional().describe('Survives a restart of the server. Needs docker or gvisor'),
+    network: networkArgument.optional().describe('As set_network (if available)'),
+    services: z.array(z.string()).optional().describe('By name; default: all'),
+    persistent: z.boolean().optional().describe('Survives a restart of the server (docker, gvisor)'),
     ttl_seconds: z
       .number()
       .int()
@@ -91,8 +91,11 @@ export const openSession = defineTool({
   output: sessionOutput,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
-  async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
+  async handler(args, call) {
+    const { name, isolation, image, limits, mounts, environment, network, services, persistent } = args;
+    const { ttl_seconds, idle_seconds } = args;
     const { directory, owner, config } = call.deps;
+    if (network !== undefined) refuseLoopbackRules(network);
     call.reportWith(() => 'opening a sandbox');
     const request = {
       name,
@@ -101,15 +104,22 @@ export const openSession = defineTool({
       limits: limits === undefined ? undefined : limitsOf(limits),
       mounts: mounts?.map(({ source, target, read_only }) => ({ source, target, readOnly: read_only })),
       environment,
+      network,
+      services,
       persistent,
       maxAgeMs: ttl_seconds === undefined ? undefined : ttl_seconds * 1000,
       idleMs: idle_seconds === undefined ? undefined : idle_seconds * 1000,
     };
-    const managed = await directory.open(owner, withoutUndefined(request), {
-      signal: call.signal,
-      via: 'open_session',
-      check: () => requireAllowed({ ...limits, ttl_seconds, idle_seconds }, config),
-    });
+    const managed = await withNetworkConsent(
+      call,
+      name === undefined ? 'a new session' : `session ${name}`,
+      (granted) =>
+        directory.open(owner, withoutUndefined({ ...request, networkGranted: granted }), {
+          signal: call.signal,
+          via: 'open_session',
+          check: () => requireAllowed({ ...limits, ttl_seconds, idle_seconds }, config),
+        }),
+    );
     const structured = sessionStructured(managed);
     return { structured, content: [{ type: 'text', text: `Opened. ${sessionText(structured)}` }] };
   },

@@ -13,7 +13,7 @@ export const runCode = defineTool({
 
 Returns what it printed, the value of the last expression, a traceback if it raised, its figures as images (no plt.show() or savefig needed), and the files it created or changed. After an error the session continues: fix the code and run only the part that failed.
 
-The working directory is /workspace. There is no network. Python has IPython magics, !command and top-level await. Each language has its own state; all share the files.
+The working directory is /workspace. Python has IPython magics, !command and top-level await. Each language has its own state; all share the files.
 
   {"code": "import pandas as pd\\ndf = pd.read_csv('sales.csv')\\ndf.describe()"}
   {"code": "const rows = [1, 2, 3]; rows.map(x => x * 2)", "language": "javascript"}

@@ -11,7 +11,7 @@ export const runCommand = defineTool({
   title: 'Run a shell command',
   description: `Runs a command line in the sandbox's shell: pipes, &&, redirections and globs work. Returns the output and the exit code; a nonzero exit code is a result, not an error.
 
-Each command has a new shell in /workspace and runs beside other commands and code of the session, on the same files. For a shell that keeps its directory and variables, use run_code with language "bash". There is no network. A command that reads input gets end of file.
+Each command has a new shell in /workspace and runs beside other commands and code of the session, on the same files. For a shell that keeps its directory and variables, use run_code with language "bash". A command that reads input gets end of file.
 
   {"command": "ls -la && head -3 data/*.csv | cut -d, -f1-4"}
   {"command": "python -m pytest -q", "cwd": "project", "environment": {"PYTHONPATH": "src"}}

@@ -1,12 +1,7 @@
 import * as z from 'zod';
 
 /** The argument that names a session, in most tools. */
-export const sessionArgument = z
-  .string()
-  .min(1)
-  .max(100)
-  .optional()
-  .describe('Session id or name. Default: your default session');
+export const sessionArgument = z.string().min(1).max(100).optional().describe('Default: your default session');
 
 /**
  * The path of a file in a workspace. The guest decides whether it is valid: it resolves the path inside the sandbox.

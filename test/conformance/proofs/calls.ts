@@ -9,7 +9,7 @@ export const callRequirements: readonly Requirement[] = [
     title: 'where the host serves no calls, nothing listens for them, and no variable names an address',
     exempt: { bare: 'it shares the network namespace of the host, where others listen' },
     prove: async ({ fresh }) => {
-      const session = await fresh();
+      const session = await fresh({ mayInstall: false });
       expect(await stdoutOf(session, `${LISTENERS}\nprint(os.environ.get("HOTCELL_CALLS"), listeners)`)).toBe('None 0');
     },
   },

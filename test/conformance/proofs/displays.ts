@@ -40,11 +40,12 @@ for turn in range(20):
     prove: async ({ session }) => {
       const { order, stdout, stderr } = await ok(
         session.run(`
-import os, sys
+import os, sys, time
 class Frame:
     def __repr__(self): return "a frame"
 display(Frame()); print("x")
 print("warning", file=sys.stderr)
+time.sleep(0.3)  # a child writes to the other pipe by itself
 os.system("echo from a child")
 display(Frame())
 sys.stderr.write("last")`),
@@ -151,6 +152,30 @@ HTML("<b>bold</b>")`;
       expect(displays.map(typesOf)).toEqual([['text/plain', 'image/png', 'image/svg+xml']]);
       const said = await ok(session.run('get_ipython().set_custom_exc((ValueError,), print)'));
       expect(said.stderr).toContain('set_custom_exc has no effect');
+    },
+  },
+  {
+    id: 'ipython:last-value',
+    tag: 'guest',
+    title:
+      '_ is the last value before and after a magic, a _ of the program stays, and %rerun runs the last cell again',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ fresh }) => {
+      const session = await fresh(); // other proofs leave a `_` of their own
+      await ok(session.run('6 * 7'));
+      await ok(session.run('%lsmagic'));
+      expect((await ok(session.run('_'))).value?.text).toBe('42');
+      await ok(session.run('result = get_ipython().run_cell("40 + 3")'));
+      expect((await ok(session.run('_'))).value?.text).toBe('43');
+      await ok(session.run('_ = len'));
+      await ok(session.run('%precision 2'));
+      expect((await ok(session.run("_('abc')"))).value?.text).toBe('3');
+      await ok(session.run('turns = globals().get("turns", 0) + 1'));
+      await ok(session.run('%rerun'));
+      expect((await ok(session.run('turns'))).value?.text).toBe('2');
+      expect((await ok(session.run('%lsmagic'))).stdout).toContain('Automagic is OFF');
+      const failed = await ok(session.run('result = get_ipython().run_cell("1 / 0")'));
+      expect(failed.stdout + failed.stderr).toMatch(/ZeroDivisionError: division by zero\s*$/);
     },
   },
   {

@@ -45,6 +45,18 @@ export const environmentRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'environment:installed',
+    tag: 'driver',
+    title: 'each standard package is installed',
+    exempt: EXEMPT,
+    prove: async ({ session }) => {
+      const names = standardPackages().sort();
+      const code = `from importlib import metadata
+for name in ${JSON.stringify(names)}: print(name if metadata.version(name) else "")`;
+      expect((await stdoutOf(session, code)).split('\n')).toEqual(names);
+    },
+  },
+  {
     id: 'environment:programs',
     tag: 'driver',
     title: 'each standard program works: of the image, or of the host where a jail shows its /usr',
@@ -65,10 +77,11 @@ export const environmentRequirements: readonly Requirement[] = [
   {
     id: 'environment:installers',
     tag: 'guest',
-    title: 'without a network pip fails without retries, as a command and as a magic, and a hint says what to do',
+    title:
+      'in a session that may not install anything pip fails without retries, as a command and as a magic, and a hint says what to do',
     exempt: { bare: 'has the network of the host' },
     prove: async ({ fresh }) => {
-      const session = await fresh();
+      const session = await fresh({ mayInstall: false });
       const command = await session.command('pip install no-such-package', { timeoutMs: 60_000 });
       expect(command.outcome).toEqual({ kind: 'exited', exitCode: 1 });
       expect(command.stderr).toMatch(/No matching distribution found/);

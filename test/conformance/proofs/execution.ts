@@ -131,6 +131,14 @@ export const executionRequirements: readonly Requirement[] = [
       expect(long.outcome).toMatchObject({ kind: 'raised', name: 'ValueError', message: `${'é'.repeat(30_000)}end` });
       const longer = await session.run('raise ValueError("x" * 100_000)');
       expect(longer.outcome).toMatchObject({ kind: 'raised', message: 'x'.repeat(65_536) });
+      for (const [code, message] of [
+        ['"é".repeat(30_000) + "end"', `${'é'.repeat(30_000)}end`],
+        ['"é".repeat(100_000)', 'é'.repeat(32_768)],
+        ['"short"', 'short'],
+      ] as const) {
+        const thrown = await session.run(`throw new RangeError(${code})`, { language: 'javascript' });
+        expect(thrown.outcome).toMatchObject({ kind: 'raised', name: 'RangeError', message });
+      }
       const shown = await session.run('raise ValueError("short")');
       expect(shown.outcome).toMatchObject({ message: 'short' });
       const left = await session.run('class Done(SystemExit): pass\nraise Done(3)');

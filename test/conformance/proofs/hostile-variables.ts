@@ -41,11 +41,16 @@ export const hostileVariableRequirements: readonly Requirement[] = [
       );
       const made = await session.run(`import os, itertools\nkept = 17\nme = os.getpid()\n${classes.join('\n')}`);
       expect(made.outcome).toEqual({ kind: 'ok' });
-      const begin = performance.now();
-      const { variables } = await session.variables.list({ timeoutMs: 5_000 });
-      expect(performance.now() - begin).toBeLessThan(10_000);
-      const text = Object.fromEntries(variables.map(({ name, summary }) => [name, summary]));
-      expect(text).toMatchObject({
+      const looks: { tookMs: number; longest: number }[] = [];
+      const list = async () => {
+        const begin = performance.now();
+        const { variables } = await session.variables.list({ timeoutMs: 5_000 });
+        const longest = Math.max(...variables.map(({ summary }) => summary.length));
+        looks.push({ tookMs: performance.now() - begin, longest });
+        return Object.fromEntries(variables.map(({ name, summary }) => [name, summary]));
+      };
+      // Each has a quarter of a second, which on a busy machine may be too little for a program that one of them starts. The next look is as good.
+      await expect.poll(list, { timeout: 60_000 }).toMatchObject({
         kept: '17',
         loops: '(took too long)',
         loops_in_c: '(took too long)',
@@ -56,14 +61,17 @@ export const hostileVariableRequirements: readonly Requirement[] = [
         exits: '(its text could not be made: SystemExit)',
         dies: '(ended the process that looked at it)',
         kills: '(ended the process that looked at it)',
+        gigabyte: expect.any(String),
         no_string: '(its text could not be made: TypeError)',
         forks: 'forked',
         prints: 'printed',
         deletes: 'deleted',
         string: 'sly',
       });
-      expect(text.gigabyte?.length).toBeLessThan(300);
-      for (const { summary } of variables) expect(summary.length).toBeLessThan(300);
+      for (const { tookMs, longest } of looks) {
+        expect(tookMs).toBeLessThan(10_000);
+        expect(longest).toBeLessThan(300);
+      }
       // One by one, with the default limit of time, and as parts of others.
       await session.run(`box = [${Object.keys(HOSTILE).slice(4).join(', ')}]`);
       for (const name of Object.keys(HOSTILE)) await session.variables.get(name);
@@ -78,7 +86,7 @@ def left():
         except OSError: continue
         found += int(of_session) == os.getsid(0) and state not in "ZX"
     return found
-end = time.monotonic() + 5
+end = time.monotonic() + 20
 while left() > 1 and time.monotonic() < end: time.sleep(0.02)
 print(kept, me == os.getpid(), left())`);
       expect(after).toMatchObject({ stdout: '17 True 1\n', stderr: '', state: 'kept' });

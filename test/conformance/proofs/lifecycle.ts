@@ -165,7 +165,7 @@ open("/out/made.txt", "w").write("from inside")`;
         view.push((await session.command('echo "$GREETING" $TZ $OMP_NUM_THREADS')).stdout);
         await session.reset();
         view.push(await stdoutOf(session, ENVIRONMENT));
-        views.push(view.map((text) => text.replaceAll('ran-too', 'ran')));
+        views.push(view.map((text) => withoutCallsName(text.replaceAll('ran-too', 'ran'))));
         expect(await stdoutOf(session, IMPORTS_ANEW)).toBe('True');
         await hotcell.settled(); // the next session gets one of the pool
       }
@@ -186,12 +186,12 @@ open("/out/made.txt", "w").write("from inside")`;
       const barriers: string[] = [];
       for (const _ of ['first', 'second', 'third']) {
         const session = await fresh();
-        barriers.push(await stdoutOf(session, BARRIERS));
+        barriers.push(withoutCallsName(await stdoutOf(session, BARRIERS)));
         await session.reset();
-        barriers.push(await stdoutOf(session, BARRIERS));
+        barriers.push(withoutCallsName(await stdoutOf(session, BARRIERS)));
         await hotcell.settled(); // the next is ready ahead
       }
-      barriers.push(await stdoutOf(await warmSession({ fresh }), BARRIERS));
+      barriers.push(withoutCallsName(await stdoutOf(await warmSession({ fresh }), BARRIERS)));
       expect(barriers[0]).toContain('CapEff');
       expect([...new Set(barriers)]).toEqual([barriers[0]]);
     },
@@ -302,4 +302,9 @@ print(os.getcwd(), sorted(os.listdir("/proc/self/fd"))[:4], sorted(os.environ.it
 
 function manyVariables(count: number, length = 1): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, number) => [`V${number}`, 'x'.repeat(length)]));
+}
+
+/** The socket for calls has a random name in each sandbox. */
+function withoutCallsName(text: string): string {
+  return text.replace(/@hotcell-calls-[0-9a-f]+/g, '@hotcell-calls');
 }

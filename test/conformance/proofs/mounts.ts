@@ -60,7 +60,16 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
         await using session = await hotcell.open();
         const prefixes = (await stdoutOf(session, 'import sys; print(sys.prefix, sys.base_prefix)')).split(' ');
         const above = prefixes.map((prefix) => `/${prefix.split('/')[1]}`);
-        for (const place of [...prefixes, ...above, '/mnt', '/mnt/hotcell', '/run/hotcell', '/opt/hotcell/guest']) {
+        for (const place of [
+          ...prefixes,
+          ...above,
+          '/mnt',
+          '/mnt/hotcell',
+          '/run/hotcell',
+          '/opt/hotcell/guest',
+          '/opt/hotcell/layers',
+          '/node_modules',
+        ]) {
           await denied(hotcell, { source, target: place });
         }
       }),

@@ -66,7 +66,6 @@ f(7)`;
       await session.files.write('data/sales.csv', 'a\n1\n');
       const hints: [code: string, hint: RegExp][] = [
         ['import jwt', /'jwt' comes with the package 'pyjwt'/],
-        ['import xgboost', /Use sklearn\.ensemble.*docs\/guides\/packages\.md/],
         ['import cv2', /opencv-python/],
         ['length = 1\nlenght', /Did you mean 'length'\?/],
         ['import math\nmath.sqr(2)', /Did you mean 'sqrt'\?/],
@@ -74,6 +73,17 @@ f(7)`;
       ];
       for (const [code, expected] of hints)
         expect((await raised(session.run(code))).hint ?? '', code).toMatch(expected);
+    },
+  },
+  {
+    id: 'traceback:missing-package',
+    tag: 'guest',
+    title: 'a missing package is answered with how to install it, or with who can add it',
+    exempt: { bare: 'packages are built in a sandbox of the driver' },
+    prove: async ({ session, fresh }) => {
+      const hintOf = async (one: typeof session) => (await raised(one.run('import xgboost'))).hint;
+      expect(await hintOf(session)).toMatch(/Use sklearn\.ensemble.*`%pip install xgboost` installs it/);
+      expect(await hintOf(await fresh({ mayInstall: false }))).toMatch(/Use sklearn.*docs\/guides\/packages\.md/);
     },
   },
   {

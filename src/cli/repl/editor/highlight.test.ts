@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { threadMs } from '../../../../test/support/thread-time.ts';
 import type { Paint } from '../../print.ts';
 import { highlighted } from './highlight.ts';
 
@@ -21,11 +22,11 @@ describe('colours of what is typed', () => {
     const plain: Paint = (_, text) => text;
     for (const piece of ['"', "'''", '`', '/*', '#', 'f"\\', 'aaaa', '1.', '/', '"""\n', 'ü😀']) {
       const text = piece.repeat(Math.floor(50_000 / piece.length));
-      const begin = performance.now();
+      const begin = threadMs();
       for (const language of ['python', 'javascript', 'bash']) {
         expect(highlighted(text, language, plain).join('\n')).toBe(text);
       }
-      expect(performance.now() - begin).toBeLessThan(1_000);
+      expect(threadMs() - begin).toBeLessThan(1_000);
     }
   });
 });

@@ -227,14 +227,20 @@ export function createLineEditor({ input, screen, language, ...options }: Editor
     drawn = undefined;
   }
 
-  /** Schedules one redraw for all keys that arrived together. */
+  /**
+   * Schedules one redraw for all keys that arrived together. It waits for a second turn of the event loop, because Node
+   * handles signals after input, and at times one turn later: a redraw for the size before a resize would be left on the
+   * screen.
+   */
   function wantDraw(): void {
     if (isDrawWanted) return;
     isDrawWanted = true;
-    queueMicrotask(() => {
-      isDrawWanted = false;
-      if (reading !== undefined && writing === undefined) draw();
-    });
+    setImmediate(() =>
+      setImmediate(() => {
+        isDrawWanted = false;
+        if (reading !== undefined && writing === undefined) draw();
+      }),
+    );
   }
 
   function draw(): void {

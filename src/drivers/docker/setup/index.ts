@@ -2,7 +2,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
-import { installerVariables } from '../../installer-variables.ts';
+import { installerVariables } from '../../../registries/installer-variables.ts';
 import { imageFolder, lockedCount, standardSizes } from '../../python-packages.ts';
 import { type BaseImage, imageFiles, latestImage, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';

@@ -7,7 +7,7 @@ import { findProgram } from '../../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
-import { installerVariables } from '../../installer-variables.ts';
+import { installerVariables } from '../../../registries/installer-variables.ts';
 import { imageFolder } from '../../python-packages.ts';
 
 const pinSchema = z.object({

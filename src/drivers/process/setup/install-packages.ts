@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import { findProgram } from '../../../lib/find-program.ts';
 import { type CommandResult, runCommand } from '../../../lib/run-command.ts';
 import { type Progress, type Report, StepError, type Work } from '../../../lib/steps.ts';
-import { installerVariables } from '../../installer-variables.ts';
+import { installerVariables } from '../../../registries/installer-variables.ts';
+import { pipSettings, shownIndex } from '../../../registries/pip-settings.ts';
 import { lockedCount, pinnedMinors, requirementsFile, standardPackages, standardSizes } from '../../python-packages.ts';
 import type { Interpreter } from '../interpreter.ts';
-import { pipSettings, shownIndex } from './pip-settings.ts';
 import { provideUv, type Uv } from './uv.ts';
 
 /** Installed files are readable for all users, whatever the umask of the person who installs. */

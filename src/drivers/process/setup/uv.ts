@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { findProgram } from '../../../lib/find-program.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import type { Work } from '../../../lib/steps.ts';
-import { installerVariables } from '../../installer-variables.ts';
+import { installerVariables } from '../../../registries/installer-variables.ts';
+import { type PipSettings, uvVariables } from '../../../registries/pip-settings.ts';
 import { uvRequirementsFile } from '../../python-packages.ts';
-import { type PipSettings, uvVariables } from './pip-settings.ts';
 
 /** A uv to install packages with. */
 export interface Uv {

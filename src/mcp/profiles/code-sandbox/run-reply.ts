@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CodeSandboxSettings } from '../../../config/profiles/code-sandbox.ts';
 import type { ManagedSession } from '../../../directory/directory.ts';
 import type { ExecutionResult } from '../../../execution/result.ts';
+import { tracebackText } from '../../../execution/traceback-parts.ts';
 import type { Outcome } from '../../../sandbox/outcome.ts';
 import { exitCodeOfOutcome, outcomeSentence } from '../../../sandbox/outcome-table.ts';
 import type { FileLinks } from '../../deps.ts';
@@ -61,7 +62,7 @@ function endOf(outcome: Outcome): string[] {
   if (outcome.kind === 'exited' || outcome.kind === 'sandbox-lost') return []; // `sandbox-lost` is in the text about files
   if (outcome.kind === 'timed-out') return [`Execution timed out after ${outcome.limitMs / 1000}s`];
   if (outcome.kind === 'raised') {
-    return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
+    return [...tracebackText(outcome).split('\n'), ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
   }
   const sentence = outcomeSentence(outcome);
   return sentence === undefined ? [] : [`${sentence[0]!.toUpperCase()}${sentence.slice(1)}`];
