@@ -20,7 +20,8 @@ _REFUSED = 99
 
 class MountPlacesTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
+        # A mount on the way would be shown whole, and a folder for temporary files often is one.
+        folder = tempfile.TemporaryDirectory(dir="/var/tmp")
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         for name in ("source", "root", "outside"):
