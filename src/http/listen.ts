@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { KEPT_HEADERS } from '../lib/header-count.ts';
 import { createUnreadBodies } from '../lib/unread-bodies.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { HttpApp } from './environment.ts';
@@ -64,9 +65,7 @@ export async function listen(
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
-  // SECURITY: Node would drop headers beyond the thousandth, and still read the body that they announce. Their size is
-  // limited.
-  server.maxHeadersCount = 0;
+  server.maxHeadersCount = KEPT_HEADERS;
   // SECURITY: Node would answer these by itself, too, thousands from one packet.
   server.on('checkExpectation', (incoming, outgoing) => {
     outgoing.on('error', () => {});

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { hasTooManyHeaders } from '../lib/header-count.ts';
 import { limitPipelined } from '../lib/pipelined.ts';
 
 /** Enforces that a connection has one request at a time (no pipelining). */
 export interface OneAtATime {
-  /** Registers a new connection. */
+  /** Registers a new connection. It is also ended by a request with too many headers. */
   watch(socket: Socket): void;
   /** A request of the connection is being answered. */
   answers(socket: Socket, outgoing: ServerResponse): void;
@@ -22,7 +23,7 @@ export function createOneAtATime(): OneAtATime {
 
   return {
     watch(socket) {
-      limitPipelined(socket, () => isBusy(socket));
+      limitPipelined(socket, (incoming) => isBusy(socket) || hasTooManyHeaders(incoming));
     },
     answers(socket, outgoing) {
       if (isBusy(socket)) socket.destroy();

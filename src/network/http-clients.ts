@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createAllowance } from '../lib/allowance.ts';
+import { hasTooManyHeaders, KEPT_HEADERS } from '../lib/header-count.ts';
 import { limitPipelined } from '../lib/pipelined.ts';
 import { createUnreadBodies } from '../lib/unread-bodies.ts';
 import type { Connections } from './connections.ts';
@@ -23,6 +25,12 @@ const HEADER_BYTES = 100;
 
 /** Small chunks of requests and responses, of all clients of the session together: 10 µs each. */
 const PIECES = { free: 8192, bytesEach: 64, perSecond: 4000 };
+
+/**
+ * Headers of requests and responses, of all clients of the session together. A message with too many counts as if all of it were the shortest ones.
+ */
+const HEADERS = { free: 16_384, perSecond: 8_000, mostDebt: 40_000 };
+const SHORTEST_HEADER = 5;
 
 /** A client in the sandbox, on a stream of its own. */
 export interface HttpClient extends ExchangeClient {
@@ -55,8 +63,12 @@ export function createHttpClients(connections: Connections, answer: AnswerReques
   const bodies = createUnreadBodies({ pieces: PIECES, together: true });
   let headerBytes = 0;
   const server = createServer({ ...options, insecureHTTPParser: false });
-  // SECURITY: Node would drop headers beyond the thousandth and still read the body that they delimit. Their size is limited.
-  server.maxHeadersCount = 0;
+  const headers = createAllowance(HEADERS);
+  const takeHeaders = (message: IncomingMessage) => {
+    const isTooMany = hasTooManyHeaders(message);
+    return headers.take(isTooMany ? LONGEST_HEADERS / SHORTEST_HEADER : message.rawHeaders.length / 2) && !isTooMany;
+  };
+  server.maxHeadersCount = KEPT_HEADERS;
   const inTurn = async (incoming: IncomingMessage, outgoing: ServerResponse, work: AnswerRequest) => {
     const client = clients.get(incoming.socket);
     const bytes = sizeOf(incoming.rawHeaders);
@@ -88,17 +100,24 @@ export function createHttpClients(connections: Connections, answer: AnswerReques
       if (stream.destroyed) return;
       const closed = new Promise((resolve) => stream.once('close', resolve));
       // SECURITY: a client costs memory even if it asks for nothing.
-      if (clients.size >= limits.connections) {
+      if (clients.size >= limits.connections || headers.isSpent()) {
         stream.end(TOO_MANY_CLIENTS, () => stream.destroy());
         await closed;
         return;
       }
       const gone = new AbortController();
       const { watchResponse } = bodies;
-      const client: Served = { target, inFlight: 0, turn: Promise.resolve(), gone: gone.signal, watchResponse };
+      const client: Served = {
+        target,
+        inFlight: 0,
+        turn: Promise.resolve(),
+        gone: gone.signal,
+        watchResponse,
+        takeHeaders,
+      };
       clients.set(stream, client);
       server.emit('connection', stream);
-      limitPipelined(stream, () => client.inFlight >= MOST_WAITING);
+      limitPipelined(stream, (incoming) => !takeHeaders(incoming) || client.inFlight >= MOST_WAITING);
       bodies.watch(stream as Socket);
       const forget = connections.whenClosed(() => stream.destroy());
       // A request on its way has an idle time of its own, at whose end the client gets an answer.

@@ -18,6 +18,8 @@ export interface ExchangeClient {
   readonly gone: AbortSignal;
   /** Limits the chunks of a response. SECURITY: a server is as strange as a client, and a session may have one of its own. */
   watchResponse(upstream: ClientRequest): void;
+  /** Counts the headers of a message. False if they are too many, or too many in a short time. */
+  takeHeaders(message: IncomingMessage): boolean;
 }
 
 export interface Exchange {
@@ -32,8 +34,14 @@ export interface Exchange {
 
 /** Changes a response on its way to the client. */
 export interface ResponseFilter {
-  /** The headers for the client, or undefined for a response that must not be passed on. */
-  headers(rawHeaders: readonly string[]): string[] | undefined;
+  /**
+   * The headers for the client, made from those that go on (`endToEnd`), or undefined for a response that must not be
+   * passed on. SECURITY: that is decided by all headers that came: the others say how the body is encoded, too.
+   */
+  headers(
+    endToEnd: readonly string[],
+    answer: Pick<IncomingMessage, 'rawHeaders' | 'statusCode'>,
+  ): string[] | undefined;
   body(): Transform;
 }
 
@@ -83,8 +91,9 @@ export async function exchange(
       stop('too-many-bytes');
       throw new Error('too many bytes');
     }
+    if (!client.takeHeaders(answer)) throw new Error('too many headers');
     const headers = endToEnd(answer.rawHeaders);
-    const passed = filter === undefined ? headers : filter.headers(headers);
+    const passed = filter === undefined ? headers : filter.headers(headers, answer);
     if (passed === undefined) throw new Error('the response is not passed on');
     outgoing.writeHead(answer.statusCode ?? 502, passed);
     const filters = filter === undefined ? [] : [filter.body()];

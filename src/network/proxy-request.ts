@@ -72,15 +72,26 @@ export function endToEnd(rawHeaders: readonly string[]): string[] {
     value.split(',').map((name) => name.trim().toLowerCase()),
   );
   const dropped = new Set([...HOP_BY_HOP, 'host', ...named.filter((name) => name !== 'content-length')]);
-  return pairs(rawHeaders)
-    .filter(([name]) => !dropped.has(name.toLowerCase()))
-    .flat();
+  return withoutHeaders(rawHeaders, (name) => dropped.has(name));
+}
+
+/** Name and value in turn, without the headers whose name in lower case `isDropped`. */
+export function withoutHeaders(rawHeaders: readonly string[], isDropped: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at]!, rawHeaders[at + 1]!];
+    if (!isDropped(name.toLowerCase())) kept.push(name, value);
+  }
+  return kept;
 }
 
 export function valuesOf(rawHeaders: readonly string[], name: string): string[] {
-  return pairs(rawHeaders)
-    .filter(([one]) => one.toLowerCase() === name)
-    .map(([, value]) => value);
+  const values: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const own = rawHeaders[at]!;
+    if (own.length === name.length && own.toLowerCase() === name) values.push(rawHeaders[at + 1]!);
+  }
+  return values;
 }
 
 export function hostHeader(target: Pick<Target, 'host' | 'port'>): string {
@@ -92,10 +103,4 @@ function isSame(header: string, target: Target): boolean {
   const split = splitPort(header);
   const named = split === undefined ? undefined : parseTarget({ host: split.host, port: split.port ?? HTTP_PORT });
   return named?.host === target.host && named.port === target.port;
-}
-
-function pairs(rawHeaders: readonly string[]): [string, string][] {
-  return rawHeaders.flatMap((name, at) =>
-    at % 2 === 0 ? [[name, rawHeaders[at + 1]!] satisfies [string, string]] : [],
-  );
 }

@@ -121,14 +121,15 @@ describe('a request of a plain HTTP proxy', () => {
       outgoing.end();
     });
     const hidden = 'GET /hidden HTTP/1.1\r\nHost: other.test\r\n\r\n';
-    const made = network([`server.test:${port}`]);
     for (const delimiter of [
       `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
       `Transfer-Encoding: chunked\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
     ]) {
       const head = `${method} http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n`;
-      await raw(made, `${head}${'x: y\r\n'.repeat(3000)}${delimiter}`);
+      for (const headers of [200, 260, 1100, 3000])
+        await raw(network([`server.test:${port}`]), `${head}${'x: y\r\n'.repeat(headers)}${delimiter}`);
     }
+    // Those with few headers.
     expect(seen).toEqual([`/ ${hidden}`, `/ ${hidden}`]);
   });
 
@@ -395,9 +396,36 @@ describe('a client of the plain HTTP proxy', () => {
     const clients = await Promise.all(Array.from({ length: 3 }, () => loopback.httpClient(made)));
     const before = usedBytes();
     for (const client of clients) client.resume().write(`${head('')}${'aa:bb\r\n'.repeat(9000)}\r\n`.repeat(6));
-    await expect.poll(() => clients.filter(({ destroyed }) => destroyed).length).toBeGreaterThan(0);
+    await expect.poll(() => clients.filter(({ destroyed }) => destroyed).length).toBe(3);
     await expect.poll(() => usedBytes() - before).toBeLessThan(24e6);
-    expect((await get(made, `http://server.test:${port}/plain`)).body).toBe('plain');
+    // The headers that were sent count for some seconds.
+    await expect.poll(async () => (await get(made, `http://server.test:${port}/plain`)).body).toBe('plain');
+  });
+
+  test('that sends very many headers in a short time is ended, whatever their requests, and recovers', async () => {
+    let served = 0;
+    const port = await httpServer((_, outgoing) => {
+      served += 1;
+      outgoing.end();
+    });
+    const made = network([`server.test:${port}`]);
+    const head = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\n`;
+    const flood = async () => await raw(made, `${head}Connection: close\r\n${'a:b\r\n'.repeat(250)}\r\n`);
+    const begun = performance.now();
+    const replies = await Promise.all(Array.from({ length: 120 }, flood));
+    const seconds = (performance.now() - begun) / 1000;
+    expect(replies.filter((reply) => !reply.startsWith('HTTP/1.1 200')).length).toBeGreaterThan(20);
+    expect(served * 252).toBeLessThan(16_384 + 252 + 8_000 * (seconds + 1));
+    await expect.poll(async () => (await get(made, `http://server.test:${port}/`)).status).toBe(200);
+  });
+
+  test('gets no response with very many headers', async () => {
+    const port = await httpServer((_, outgoing) => {
+      for (let index = 0; index < 300; index += 1) outgoing.setHeader(`x-${index}`, 'y');
+      outgoing.end('body');
+    });
+    const { status, body } = await get(network([`server.test:${port}`]), `http://server.test:${port}/`);
+    expect([status, body]).toEqual([502, expect.not.stringContaining('body')]);
   });
 
   test('is one of a limited number', async () => {

@@ -123,6 +123,29 @@ describe('a credential', () => {
     expect(seen[0]).not.toHaveProperty('range');
   });
 
+  test.each<[string, RequestListener]>([
+    [
+      'a transfer encoding',
+      (_, outgoing) => outgoing.writeHead(200, { 'Transfer-Encoding': 'gzip, chunked' }).end(gzipSync(SECRET)),
+    ],
+    [
+      'an encoding that is between neighbours',
+      (_, outgoing) =>
+        outgoing
+          .writeHead(200, { Connection: 'close, Content-Encoding', 'Content-Encoding': 'gzip' })
+          .end(gzipSync(SECRET)),
+    ],
+    ['a part that was not asked for', (_, outgoing) => outgoing.writeHead(206).end(SECRET.slice(1))],
+  ])('gets no reply with %s', async (_, reply) => {
+    expect((await ask(await apiOf(reply), '/api/')).status).toBe(502);
+  });
+
+  test('gets no cookie of the server, which would stand for the secret', async () => {
+    const services = await apiOf((_, outgoing) => outgoing.setHeader('Set-Cookie', 'sid=derived').end('body'));
+    const { body, headers } = await ask(services, '/api/');
+    expect([body, headers['set-cookie']]).toEqual(['body', undefined]);
+  });
+
   test('does not follow a redirect, and a client that does has no secret', async () => {
     const stolen: unknown[] = [];
     const evil = await loopback.listen(

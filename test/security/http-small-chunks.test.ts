@@ -51,14 +51,15 @@ describe.skipIf(skipped !== undefined)('bodies of one-byte chunks', () => {
     expect(Math.max(...times)).toBeLessThan(2_000);
   });
 
-  it('end their connection also behind more headers than Node keeps by default', async () => {
+  it('cannot hide behind more headers than are kept: such a request ends its connection', async () => {
     await using tenants = await serveTwoTenants();
     const socket = connect(tenants.hotcell.port, '127.0.0.1').on('error', () => {});
     sockets.add(socket);
     const headers = `Host: 127.0.0.1\r\n${'a:\r\n'.repeat(1100)}Transfer-Encoding: chunked`;
     socket.write(`POST /nothing HTTP/1.1\r\n${headers}\r\n\r\n1\r\nx\r\n`);
-    const [answer] = await once(socket, 'data');
-    expect(String(answer)).toMatch(/\r\nconnection: close\r\n/i);
+    socket.resume();
+    await once(socket, 'close');
+    expect(socket.bytesRead).toBe(0);
   });
 
   it('are counted after a thousand requests for a tunnel, and a request that offers another protocol is answered', async () => {

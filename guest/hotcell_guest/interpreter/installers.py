@@ -1,4 +1,4 @@
-"""Commands that install packages. In a sandbox they fail, because there is no network."""
+"""Finds commands that install packages, for the hint after one that failed."""
 
 from __future__ import annotations
 

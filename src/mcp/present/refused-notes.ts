@@ -3,7 +3,7 @@ import type { ExecutionResult } from '../../execution/result.ts';
 import type { Refusal } from '../../network/contract.ts';
 import { decide, parsePolicy } from '../../network/policy.ts';
 import { missingRules, refusedSentence, settingWith } from '../../network/refused-connections.ts';
-import { isNone, settingList } from '../../network/session-rules.ts';
+import { ceilingOf, isNone, settingList } from '../../network/session-rules.ts';
 import type { McpDeps } from '../deps.ts';
 
 /** Says which connections were refused, and who can allow them: the model by set_network, or only the user. */
@@ -26,7 +26,7 @@ export function refusedNotes(
 
 /** Whether set_network could allow it, as far as is known here: the person may grant more, and registries are known to the host alone. */
 function isWithinCeiling({ asking, owner, config }: Parameters<typeof refusedNotes>[2]): (refusal: Refusal) => boolean {
-  const ceiling = owner.network ?? config.network;
+  const ceiling = ceilingOf(config.network, owner.network);
   if (asking !== undefined || settingList(ceiling).includes('registries')) return () => true;
   const policy = parsePolicy(isNone(ceiling) ? 'none' : ceiling);
   return ({ host, port }) => decide(policy, host, port).allowed;

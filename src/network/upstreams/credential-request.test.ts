@@ -63,9 +63,30 @@ test('a path cannot leave the part of the server that the secret is for', () => 
     '/x/..#/y',
     '/%252e%252e/v4',
     '/x%25252f..%252fy',
+    '/%25%32%65%25%32%65/v4',
+    '/%25%32e%25%32e/x',
+    '/%2%65%2%65/x',
+    '/..%253fx',
+    '/x%00/../y',
+    `/%${'25'.repeat(20)}2e/x`,
   ])
     expect(withSecret(asked(), bad, part, 'open-sesame').kind).toBe('refused');
   expect(withSecret(asked([], 'TRACE'), '/', credential(), 'open-sesame').kind).toBe('refused');
+});
+
+test('a path may have dots and encoded characters that are no way up', () => {
+  const part = credential({ url: 'https://api.test/v3/' });
+  for (const path of ['/a..b/.git/...', '/100%25/x', '/%C3%A4%20b', '/repos/me%2Fmine', '/%', '/a;b/x'])
+    expect(withSecret(asked(), path, part, 'open-sesame')).toMatchObject({ request: { path: `/v3${path}` } });
+});
+
+test('headers by which a server would take the request for another one are left out', () => {
+  const sent = [
+    ...['X-Original-URL', '/admin', 'X-Forwarded-For', '127.0.0.1', 'X_HTTP_Method_Override', 'DELETE'],
+    ...['Cookie', 'sid=1', 'X-HTTP-Method-Override', 'DELETE', 'X-Own', '1'],
+  ];
+  const made = withSecret(asked(sent), '/x', credential({ readOnly: true }), 'open-sesame');
+  expect(made.kind === 'request' && made.request.headers.slice(6)).toEqual(['X-Own', '1']);
 });
 
 test('a redirect within the server stays with the credential, and one elsewhere leaves it', () => {

@@ -1,4 +1,4 @@
-import { endToEnd, hostHeader, type ProxyRequest } from '../proxy-request.ts';
+import { endToEnd, hostHeader, type ProxyRequest, withoutHeaders } from '../proxy-request.ts';
 import type { Credential } from './upstream.ts';
 
 /** A request of a client to `/<name>/…`, as Node's parser read it. */
@@ -16,9 +16,14 @@ export function splitName(url: string): { name: string; rest: string } | undefin
 
 /**
  * Headers that are not passed on besides those between neighbours. SECURITY: of a range, a server sends so little at a time that a secret in it is never seen
- * whole. An encoded reply cannot be searched for it.
+ * whole. An encoded reply cannot be searched for it. A cookie could be of another login. By the others a server takes the request for one of another client, or to
+ * another path.
  */
-const DROPPED = new Set(['range', 'if-range', 'accept-encoding', 'authorization', 'forwarded']);
+const DROPPED = [
+  ...['range', 'if-range', 'accept-encoding', 'authorization', 'cookie', 'forwarded', 'via'],
+  ...['x-original-url', 'x-rewrite-url', 'x-original-uri', 'x-real-ip', 'x-client-ip', 'true-client-ip'],
+];
+const DROPPED_BEGINNING = 'x-forwarded-';
 
 /** Headers by which some servers take a GET for another method. */
 const OTHER_METHODS = ['x-http-method-override', 'x-http-method', 'x-method-override'];
@@ -44,10 +49,9 @@ export function withSecret(asked: Asked, rest: string, credential: Credential, s
     ...[...DROPPED, credential.header.toLowerCase()],
     ...(credential.readOnly ? OTHER_METHODS : []),
   ]);
-  const kept = endToEnd(asked.rawHeaders)
-    .map((_, at, all) => (at % 2 === 0 ? [all[at]!, all[at + 1]!] : []))
-    .filter(([name]) => name !== undefined && !dropped.has(name.toLowerCase()))
-    .flat();
+  // SECURITY: some servers (CGI, WSGI) read `_` in a name as `-`.
+  const isDropped = (name: string) => dropped.has(name) || name.includes('_') || name.startsWith(DROPPED_BEGINNING);
+  const kept = withoutHeaders(endToEnd(asked.rawHeaders), isDropped);
   const target = targetOf(credential);
   const own = ['Host', hostOf(base), 'Accept-Encoding', 'identity', credential.header, headerValue(credential, secret)];
   return {
@@ -85,13 +89,22 @@ function headerValue({ scheme, user }: Credential, secret: string): string {
   return scheme === 'Bearer' ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
 }
 
+/** A path that is encoded more often than that is refused. */
+const MOST_DECODINGS = 4;
+
 /**
  * SECURITY: some servers drop `;` and what follows it (path parameters) before they resolve the path: `/..;/` leads up there. Behind some proxies a path is decoded
- * twice: `%252e` is a dot there.
+ * more than once: `%252e` and `%25%32%65` are a dot there. So the path is decoded until nothing changes.
  */
 function hasDotSegment(path: string): boolean {
-  const once = path.replace(/%(?:25)+/g, '%');
-  return once.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i.test(part));
+  let decoded = path;
+  for (let round = 0; round < MOST_DECODINGS; round += 1) {
+    if (decoded.split(/[/\\?#\0]/).some((part) => /^\.{1,2}(?:;.*)?$/.test(part))) return true;
+    const once = decoded.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    if (once === decoded) return false;
+    decoded = once;
+  }
+  return true;
 }
 
 function refused(why: string): CredentialRequest {

@@ -4,6 +4,7 @@ import type { Connected, Connections } from '../connections.ts';
 import { createHttpClients, type HttpClient, type HttpClients } from '../http-clients.ts';
 import { exchange, type ResponseFilter } from '../http-exchange.ts';
 import { say, sayFailed, sayRefused } from '../http-replies.ts';
+import { valuesOf } from '../proxy-request.ts';
 import { type CredentialRequest, locationFor, splitName, targetOf, withSecret } from './credential-request.ts';
 import { formsOf, maskedText, maskStream } from './masked.ts';
 import { clientOf, isPage, type LinkedThrough, linkStream } from './page-links.ts';
@@ -111,22 +112,19 @@ interface Filtering {
   readonly forms: readonly string[];
 }
 
+/** A response for the client: without the secret, and without a cookie that would stand for it on the same server. */
 function filterFor({ name, credential, client, forms }: Filtering): ResponseFilter {
   let through: LinkedThrough | undefined;
   return {
-    // SECURITY: an encoded reply was not asked for, and the secret in it could not be found.
-    headers: (raw) => {
+    headers: (raw, answer) => {
+      if (isEncoded(answer)) return undefined;
       const pairs = raw.flatMap((header, at) => (at % 2 === 0 ? [[header, raw[at + 1]!] as const] : []));
       const isNamed = (header: string, name: string) => header.toLowerCase() === name;
-      if (
-        pairs.some(
-          ([header, value]) => isNamed(header, 'content-encoding') && value.trim().toLowerCase() !== 'identity',
-        )
-      )
-        return undefined;
       const type = pairs.find(([header]) => isNamed(header, 'content-type'))?.[1];
       through = client !== undefined && isPage(type) ? { name, client } : undefined;
-      const passed = pairs.filter(([header]) => through === undefined || !isNamed(header, 'content-length'));
+      const passed = pairs.filter(
+        ([header]) => !isNamed(header, 'set-cookie') && (through === undefined || !isNamed(header, 'content-length')),
+      );
       return passed.flatMap(([header, value]) => {
         const own = isNamed(header, 'location') ? locationFor(value, name, credential) : value;
         return [maskedText(header, forms), maskedText(own, forms)];
@@ -134,4 +132,15 @@ function filterFor({ name, credential, client, forms }: Filtering): ResponseFilt
     },
     body: () => (through === undefined ? maskStream(forms) : linkStream(credential, through, forms)),
   };
+}
+
+const PARTIAL_CONTENT = 206;
+
+/** SECURITY: a reply that is encoded, or only a part, was not asked for, and the secret in it could not be found. */
+function isEncoded({ rawHeaders, statusCode }: Pick<IncomingMessage, 'rawHeaders' | 'statusCode'>): boolean {
+  const isOther = (header: string, plain: string) =>
+    valuesOf(rawHeaders, header).some((value) => value.trim().toLowerCase() !== plain);
+  return (
+    statusCode === PARTIAL_CONTENT || isOther('content-encoding', 'identity') || isOther('transfer-encoding', 'chunked')
+  );
 }
