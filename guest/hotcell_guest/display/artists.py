@@ -30,10 +30,7 @@ def is_of_drawing(value: Any, depth: int = 0) -> bool:
 
 
 def _is_artist(kind: type) -> bool:
-    return any(
-        module_of(base) in ("matplotlib.artist", "matplotlib.container", "seaborn.axisgrid") and base.__name__ in _NAMES
-        for base in mro_of(kind)
-    )
+    return any(module_of(base) in _MODULES for base in mro_of(kind))
 
 
-_NAMES = frozenset({"Artist", "Container", "Grid"})
+_MODULES = frozenset(("matplotlib.artist", "matplotlib.container", "matplotlib.colorbar", "matplotlib.streamplot", "seaborn.axisgrid"))

@@ -19,7 +19,7 @@ function npxCache(resolved: string): string {
 }
 
 it.each([
-  ['https://registry.npmjs.org/hotcell/-/hotcell-0.1.0.tgz', 'npm install -g hotcell@0.1.0'],
+  ['https://registry.example/hotcell/-/hotcell-0.1.0.tgz', 'npm install -g hotcell@0.1.0'],
   ['file:../hotcell-0.1.0.tgz', 'npm install -g hotcell-<version>.tgz'],
   ['git+ssh://git@github.com/hotcell/hotcell.git#abc', 'npm install -g hotcell-<version>.tgz'],
   ['', 'npm install -g hotcell-<version>.tgz'],

@@ -10,7 +10,7 @@ const UNRESOLVED = "fatal: unable to access 'https://a.example/': Could not reso
 it.each([
   'ERROR: Could not find a version that satisfies the requirement xgboost (from versions: none)\nERROR: No matching distribution found for xgboost',
   'npm error code EAI_AGAIN\nnpm error syscall getaddrinfo',
-  'error: Failed to fetch: `https://pypi.org/simple/x/`\n  Caused by: dns error',
+  'error: Failed to fetch: `https://index.example/simple/x/`\n  Caused by: dns error',
   'E: Unable to locate package graphviz',
   'bash: line 1: npm: command not found',
   "fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com",

@@ -107,6 +107,8 @@ HTML("<b>bold</b>")`;
         'plt.plot([1, 2])',
         'plt.hist([1, 2])',
         'plt.subplots(2)[1]',
+        'plt.pie([1, 2])',
+        'plt.imshow([[1, 2]]); plt.colorbar()',
         'plt.plot([1]); plt.show(); plt.title("x")',
       ]) {
         const shown = await ok(session.run(code));
