@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLayerFolders, type LayerFolders } from './layer-folders.ts';
+import { COMMON_ID } from './process/session-uids.ts';
 
 let dataDir: string;
 let folders: LayerFolders;
@@ -13,13 +14,22 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('makes a readable folder in one that only this user can list, below the id of its server', () => {
+it('makes a readable folder, below the id of its server', () => {
   const { folder, makeIn } = folders.make('s-1');
   expect(folder).toBe(join(dataDir, 'layers/server/s-1'));
   expect(makeIn).toBe(join(dataDir, 'layers/server'));
   expect(modeOf(folder)).toBe(0o755);
   expect(modeOf(makeIn)).toBe(0o711);
-  expect(modeOf(join(dataDir, 'layers'))).toBe(0o711);
+});
+
+it.each([0o700, 0o711, 0o755])('opens the folder of all layers to jails alone, if it had the mode %o', (mode) => {
+  const root = join(dataDir, 'layers');
+  mkdirSync(root);
+  chmodSync(root, mode);
+  folders.make('s-1');
+  const isRoot = process.getuid?.() === 0;
+  expect(modeOf(root)).toBe(isRoot ? 0o710 : 0o700);
+  if (isRoot) expect(statSync(root).gid).toBe(COMMON_ID);
 });
 
 it('makes folders of several sandboxes in a common one, which their jail cannot list', () => {

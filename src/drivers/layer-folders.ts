@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../lib/ids.ts';
@@ -6,6 +6,7 @@ import { makeOwnFolder } from '../lib/own-folder.ts';
 import { removeTree } from '../lib/remove-tree.ts';
 import type { Host } from '../sandbox/host.ts';
 import { keptLayers, type LayersFolder, layersRoot } from '../sandbox/layers.ts';
+import { COMMON_ID } from './process/session-uids.ts';
 
 /**
  * The folders of layers of one server's sandboxes. They lie in the data folder, on the file system of the packages, so
@@ -34,7 +35,7 @@ export interface MakeOptions {
   readonly sharedFolder?: string;
 }
 
-/** SECURITY: other users of the host can enter these folders, as jails must, and not list them: the names are secret. */
+/** Jails of root have other uids. They reach these folders through `closeToOthers`, and cannot list them. */
 const PASSABLE = 0o711;
 const READABLE = 0o755;
 /** SECURITY: sessions that are opened and closed in a loop must not pile up folders. */
@@ -49,7 +50,7 @@ export function createLayerFolders({ dataDir, serverId }: Pick<Host, 'dataDir' |
   /** SECURITY: checked once; from then on only this user can change what is below. */
   function ensure(folder: string): string {
     if (!made.has(folder)) {
-      makeOwnFolder(layersRoot(dataDir), PASSABLE);
+      closeToOthers(layersRoot(dataDir));
       makeOwnFolder(folder, PASSABLE);
       made.add(folder);
     }
@@ -100,6 +101,24 @@ export function createLayerFolders({ dataDir, serverId }: Pick<Host, 'dataDir' |
       await Promise.all(removals);
     },
   };
+}
+
+/**
+ * Makes the folder that all layers lie in. SECURITY: it alone keeps other users of the host out. The modes below it let
+ * the user of a sandbox read, and names are no secret: they are among the arguments of bubblewrap, which every user can
+ * see. A jail of root is set up with the group of all jails, which no person is in; an engine binds as root.
+ */
+function closeToOthers(root: string): void {
+  if (process.getuid?.() !== 0) return makeOwnFolder(root, 0o700);
+  makeOwnFolder(root, 0o710);
+  try {
+    chownSync(root, 0, COMMON_ID);
+    chmodSync(root, 0o710); // an earlier version, or a host without the group, may have left another mode
+  } catch (error) {
+    // The root of a user namespace without this group has no jails (process/jail-identity.ts).
+    if (!['EINVAL', 'EPERM'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+    chmodSync(root, 0o700);
+  }
 }
 
 /** Whether it holds no layer of packages. */
