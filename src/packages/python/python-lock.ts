@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { SupersededPackage } from '../../sessions/installation.ts';
 import { normalizeName } from '../request/python-requirement.ts';
 import { type PythonBase, versionIn } from './described-python.ts';
-import { parseStrangersToml } from './strangers-toml.ts';
+import { parsePlainToml } from './strangers-toml.ts';
 
 const hashesSchema = z.record(z.string().max(20), z.string().max(200));
 const url = z
@@ -43,13 +43,15 @@ export const pythonLockSchema = z.object({
 /** A resolved set (PEP 751): for each package its version, and the files with their hashes that it may be installed from. */
 export type PythonLock = z.infer<typeof pythonLockSchema>;
 
-/** Some five thousand files. */
-const MOST = { mostChars: 8_000_000, mostOutside: 400_000 };
+/** The size of the largest lock that is read. A file takes some 350 bytes of it. */
+export const LARGEST_LOCK_BYTES = 4_000_000;
+/** Some five thousand files: uv writes 80 to 100 characters outside of strings for each. */
+const MOST = { mostChars: LARGEST_LOCK_BYTES, mostOutside: 400_000 };
 
-/** Reads `pylock.toml`. Undefined if it is none. Whatever else it says is dropped, so that it cannot influence an installation. */
+/** Reads `pylock.toml` as uv writes it. Undefined if it is none. Whatever else it says is dropped, so that it cannot influence an installation. */
 export function parsePythonLock(toml: string): PythonLock | undefined {
   try {
-    return pythonLockSchema.parse(withoutDates(parseStrangersToml(toml, MOST)));
+    return pythonLockSchema.parse(withoutDates(parsePlainToml(toml, MOST)));
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Builder, Step, StepOptions } from '../builder/builder.ts';
 import { conflict, failedStep } from '../builder/resolver-words.ts';
 import { type PythonBase, pinnedVersions } from './described-python.ts';
-import { type PythonLock, parsePythonLock, pythonLockText } from './python-lock.ts';
+import { LARGEST_LOCK_BYTES, type PythonLock, parsePythonLock, pythonLockText } from './python-lock.ts';
 import { FILES, resolveArguments, UV } from './uv-arguments.ts';
 
 export interface PythonResolution {
@@ -14,7 +14,6 @@ export interface PythonResolution {
   readonly noIndex: boolean;
 }
 
-const LARGEST_LOCK_BYTES = 8_000_000;
 /** uv's exit code if there is no set of versions that fits. */
 const NO_SOLUTION = 1;
 

@@ -8,7 +8,7 @@ const projectSchema = z.object({
 });
 
 /** Far more than any project has. */
-const MOST = { mostChars: 131_072, mostOutside: 131_072 };
+const MOST_CHARS = 131_072;
 
 /** The build requirements of a project that names none (PEP 517). */
 const LEGACY = ['setuptools>=61', 'wheel'];
@@ -16,7 +16,7 @@ const LEGACY = ['setuptools>=61', 'wheel'];
 /** The packages with which a folder is built, in canonical form. Throws `invalid_argument` if one is not a package of a registry. */
 export function buildRequirements(pyproject: string | undefined): string[] {
   if (pyproject === undefined) return LEGACY;
-  const parsed = projectSchema.safeParse(parseStrangersToml(pyproject, MOST));
+  const parsed = projectSchema.safeParse(parseStrangersToml(pyproject, MOST_CHARS));
   if (!parsed.success) throw unreadable();
   const requires = parsed.data['build-system']?.requires ?? LEGACY;
   const wanted = requires.map((text) => parsePythonRequirement(text));
