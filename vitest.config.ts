@@ -42,7 +42,7 @@ const LIMITS = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 20_000 } },
-  // One more turn in CI, whose machine others keep busy; the report names what needed it. A barrier that does not hold fails both times.
+  // One more turn in CI, whose machine others keep busy; the report names what needed it. A barrier that does not hold fails both times; races against an attacker get no second turn (`*-exchange`).
   retry: process.env.CI === 'true' ? 1 : 0,
 };
 
