@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { loadConfig, resolveDataDir, resolveRunDir } from '../../config/load.ts';
-import { newId } from '../../lib/ids.ts';
 import { sizeText } from '../../lib/units.ts';
 import { packagesFolder } from '../../packages/open-installer.ts';
+import type { StoreLimits } from '../../packages/store/evictions.ts';
 import { pruneStore } from '../../packages/store/prune.ts';
 import { type ListedLayer, listLayers, removeLeftovers, type StoreUsers } from '../../packages/store/stored-layers.ts';
 import { createFileRegistry } from '../../sessions/file-registry.ts';
+import { becomeServer } from '../../sessions/server.ts';
+import { ownFacts } from '../../sessions/server-facts.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 
@@ -35,14 +37,25 @@ export async function listPackages(flags: { json?: boolean }): Promise<void> {
 export async function prunePackages({ all = false, json }: { all?: boolean; json?: boolean }): Promise<void> {
   const { packageBytes, packageBytesPerOwner } = loadConfig();
   const limits = all ? { ownerBytes: 0, bytes: 0 } : { ownerBytes: packageBytesPerOwner, bytes: packageBytes };
-  const dataDir = resolveDataDir();
-  const root = packagesFolder(dataDir);
-  const gone = existsSync(root)
-    ? (await pruneStore(root, { limits, serverId: newId('p'), ...usersOf(dataDir) })).map(shown)
-    : [];
+  const gone = (await prune(limits)).map(shown);
   const { stdout } = standardOutputs();
   if (json) return stdout.json(gone);
   await stdout.say(gone.length === 0 ? 'Nothing to remove.' : `Removed ${gone.length}, ${sizeText(total(gone))}.`);
+}
+
+/** Prunes as a server: others would delete what a process is removing that does not count as alive, even a layer that it is about to put back. */
+async function prune(limits: StoreLimits): Promise<ListedLayer[]> {
+  const dataDir = resolveDataDir();
+  const root = packagesFolder(dataDir);
+  if (!existsSync(root)) return [];
+  const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
+  const server = await becomeServer(folders, createFileRegistry(folders), () => ownFacts(0, { command: 'packages' }));
+  const { serverId, isServerAlive } = server.host;
+  try {
+    return await pruneStore(root, { limits, serverId, isServerAlive, isSessionKept: server.records.has });
+  } finally {
+    await server.release();
+  }
 }
 
 async function stored(): Promise<ListedLayer[]> {

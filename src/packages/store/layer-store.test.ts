@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLayerStore, type LayerStore } from './layer-store.ts';
+import { createLayerStore, type LayerStore, removeFolder } from './layer-store.ts';
 import { createLockStore, LOCK_KEPT_MS } from './lock-store.ts';
 import { ownerFolder } from './owner-folder.ts';
 import { listLayers, removeLayer, removeLeftovers } from './stored-layers.ts';
@@ -156,6 +156,24 @@ it('what a server left half-made or in use is removed after it has died, and not
   await removeLeftovers(root, { isServerAlive: async (server) => server === SERVER, isSessionKept: async () => false });
   expect(readdirSync(making)).toEqual([`${SERVER}-1`]);
   expect(readdirSync(uses)).toEqual([expect.stringContaining(SERVER)]);
+});
+
+it('what a process with dashes in its id is removing stays as long as it is alive', async () => {
+  const { making } = ownerFolder(root, 'alice');
+  for (const name of ['p-0a-1', 'p-0b-1']) mkdirSync(join(making, name), { recursive: true });
+  await removeLeftovers(root, { isServerAlive: async (id) => id === 'p-0a', isSessionKept: async () => false });
+  expect(readdirSync(making)).toEqual(['p-0a-1']);
+});
+
+it('a layer in use that another server deleted before it was put back is gone', async () => {
+  await store.add('alice', KEY, filling('x'));
+  const { layers, making } = ownerFolder(root, 'alice');
+  const isUsed = async (doomed: string) => {
+    rmSync(doomed, { recursive: true });
+    return true;
+  };
+  expect(await removeFolder(join(layers, KEY), { making, serverId: SERVER }, isUsed)).toBe(true);
+  expect(await store.find('alice', KEY)).toBeUndefined();
 });
 
 it('what a persistent session uses stays when its server has died, until the session has no record', async () => {

@@ -146,9 +146,15 @@ function unlessThere(error: NodeJS.ErrnoException): false {
   return false;
 }
 
+/** The server that is making, removing or using something with this name (`newId`). */
+export function serverOfName(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('-')));
+}
+
 /**
  * Removes a folder of the store: it disappears as a whole before anything of it is deleted. Returns false, and puts it
- * back, if `isUsed` is true of it then: no use can begin once it has disappeared.
+ * back, if `isUsed` is true of it then: no use can begin once it has disappeared. `serverId` must count as alive until
+ * then: other servers delete what a dead one was removing.
  */
 export async function removeFolder(
   folder: string,
@@ -162,8 +168,18 @@ export async function removeFolder(
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true; // another server was faster
     throw error;
   }
-  const isKept = await isUsed(doomed);
-  if (isKept) await rename(doomed, folder).catch(unlessThere);
+  const isKept = (await isUsed(doomed)) && (await putBack(doomed, folder));
   await removeTree(doomed);
   return !isKept;
+}
+
+/** Returns whether there is such a folder again: this one, or one that a server has made meanwhile. */
+async function putBack(doomed: string, folder: string): Promise<boolean> {
+  try {
+    await rename(doomed, folder).catch(unlessThere);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // deleted meanwhile
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import { type ListedLayer, listLayers, removeLayer, removeLeftovers, type StoreU
 
 export interface PruneOptions extends StoreUsers {
   readonly limits: StoreLimits;
-  /** The id of the server that prunes, which names what it is removing. */
+  /** The id of the server that prunes, which names what it is removing. It counts as alive meanwhile. */
   readonly serverId: string;
 }
 

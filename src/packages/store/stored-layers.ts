@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { requireTrusted } from '../../lib/own-folder.ts';
 import { removeTree } from '../../lib/remove-tree.ts';
-import { MANIFEST, MARK, removeFolder, sessionOfUse } from './layer-store.ts';
+import { MANIFEST, MARK, removeFolder, serverOfName, sessionOfUse } from './layer-store.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { LAYER_NAME, OWNER_FOLDER_NAME, type OwnerFolder, ownerFolder, ownerFolderAt } from './owner-folder.ts';
 
@@ -40,8 +40,7 @@ export async function removeLeftovers(root: string, { isServerAlive, isSessionKe
   for (const folder of folders) {
     for (const name of await readdir(folder).catch(() => [])) {
       const session = sessionOfUse(name);
-      const [serverId = ''] = name.split('-');
-      if (await (session === undefined ? isServerAlive(serverId) : isSessionKept(session))) continue;
+      if (await (session === undefined ? isServerAlive(serverOfName(name)) : isSessionKept(session))) continue;
       await removeTree(join(folder, name));
     }
   }
