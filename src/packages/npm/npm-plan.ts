@@ -28,10 +28,9 @@ interface NodeBase {
   readonly key: string;
 }
 
-const baseSchema = z.object({
-  python: z.string(),
-  node: z.object({ version: z.string().max(100), modules: z.string().max(100) }),
-});
+/** Both are JSON, as the builder printed it. */
+const baseSchema = z.object({ python: z.string(), node: z.string().max(1000) });
+const nodeSchema = z.object({ version: z.string().max(100), modules: z.string().max(100) });
 const resolutionSchema = z.object({ lock: npmLockSchema, wanted: z.string() });
 const NODE_PROGRAM = 'JSON.stringify({ version: process.version, modules: process.versions.modules })';
 
@@ -56,7 +55,7 @@ export async function npmPlan(
       const python = await describePython(builder, signal);
       const { exitCode, stdout } = await builder.run(['node', '-p', NODE_PROGRAM], { signal });
       if (exitCode !== 0) throw noNode();
-      return JSON.stringify({ python, node: JSON.parse(stdout) });
+      return JSON.stringify({ python, node: stdout });
     },
     parseBase: parseNodeBase,
     asked: (base) => [[...packages].sort(), base.key, registryNames(settings)],
@@ -106,9 +105,10 @@ async function provideNpm(
 
 function parseNodeBase(text: string): NodeBase | undefined {
   try {
-    const { python, node } = baseSchema.parse(JSON.parse(text));
-    const described = parseBase(python);
+    const printed = baseSchema.parse(JSON.parse(text));
+    const described = parseBase(printed.python);
     if (described === undefined) return undefined;
+    const node = nodeSchema.parse(JSON.parse(printed.node));
     const { machine, libc } = described;
     return { python: described.python, key: contentKey(['node', node, machine, libc]) };
   } catch {
