@@ -67,10 +67,17 @@ export function createInstaller(options: InstallerOptions): Installer {
         await inPlace();
         return work(...how);
       };
+    const { registries } = options;
     const shop: Workshop = {
       ...options,
       // A place only for what needs a builder: what the store has does not wait for others.
       open: inTurn(options.open),
+      // SECURITY: the host reads pages for a builder, hundreds for one request. Without a place, a caller could have it read them for any number of sessions.
+      registries: {
+        ...registries,
+        hosts: inTurn(registries.hosts),
+        hostsOfProjects: inTurn(registries.hostsOfProjects),
+      },
     };
     try {
       if (request.manager === 'npm')

@@ -4,7 +4,7 @@ import { hostOf, linkedHosts } from './linked-hosts.ts';
 import type { Registry } from './registry.ts';
 
 /** Reads a page of a registry; undefined if it has no such page. Rejects if the registry cannot be reached. */
-export type ReadPage = (registry: Registry, path: string) => Promise<Page | undefined>;
+export type ReadPage = (registry: Registry, path: string, signal?: AbortSignal) => Promise<Page | undefined>;
 
 export interface FileHosts {
   readonly hosts: readonly RegistryHost[];

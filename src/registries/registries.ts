@@ -1,11 +1,12 @@
-import { unlessAborted } from '../lib/abort.ts';
+import { setMaxListeners } from 'node:events';
+import { either, unlessAborted } from '../lib/abort.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { RegistryHost } from '../network/contract.ts';
 import { aptSources } from './apt-sources.ts';
 import { fetchPage } from './fetch-page.ts';
 import { type FileHosts, fileHosts, hostsOfPages, merged, ownHosts, type ReadPage } from './file-hosts.ts';
-import { keptAnswer } from './kept-answer.ts';
+import { type AskKept, keptAnswer } from './kept-answer.ts';
 import { type NpmSettings, npmSettings } from './npm-settings.ts';
 import { type PythonRegistries, pythonRegistries } from './python-registries.ts';
 import { hostReaching } from './reaching.ts';
@@ -20,8 +21,17 @@ export interface Registries {
    * only when aborted: of a registry that cannot be reached, its own host is named.
    */
   hosts(options?: { of?: readonly RegistryKind[]; signal?: AbortSignal }): Promise<RegistryHost[]>;
-  /** The hosts of the files of these projects of Python, in all indexes. The names must be normalized. */
-  hostsOfProjects(names: readonly string[], signal?: AbortSignal): Promise<RegistryHost[]>;
+  /**
+   * The hosts of the files of these projects of Python, in all indexes. The names must be normalized. Pages are read in turn between owners, and no longer than a
+   * caller waits for them.
+   */
+  hostsOfProjects(names: readonly string[], caller: PagesCaller): Promise<RegistryHost[]>;
+}
+
+/** The caller that pages are read for. */
+export interface PagesCaller {
+  readonly owner: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type RegistryKind = 'python' | 'npm' | 'apt';
@@ -34,8 +44,8 @@ const PAGE_TIMEOUT_MS = 10_000;
 /** The builder that resolves and the one that installs ask for the same pages, moments after each other. */
 const PROJECT_KEPT_MS = 60_000;
 const MOST_PROJECTS = 1000;
-/** SECURITY: a request may name two hundred projects, and a page has megabytes. */
-const PAGES_AT_ONCE = 8;
+/** SECURITY: a request may name two hundred projects, and a page has megabytes. One owner alone gets half of them. */
+const PAGES_AT_ONCE = 16;
 
 /** How the tools of a host are asked, which tests replace. */
 export interface AskTools {
@@ -69,29 +79,33 @@ export function createRegistries(ask: AskTools = HOST_TOOLS, clock: Clock = syst
     const settings = await python();
     return { settings, read: await pageReader(settings) };
   });
-  const places = createFairQueue(PAGES_AT_ONCE, { alone: 'pages' });
-  const projects = new Map<string, () => Promise<RegistryHost[]>>();
+  const places = createFairQueue(PAGES_AT_ONCE);
+  const projects = new Map<string, AskKept<RegistryHost[]>>();
 
-  /** The hosts of one project, which are kept for a while. Those asked for first are forgotten first. */
-  function hostsOfProject(name: string): Promise<RegistryHost[]> {
-    const known = projects.get(name);
-    if (known !== undefined) return known();
+  /**
+   * The hosts of one project, which are kept for a while. Those asked for first are forgotten first. SECURITY: an owner shares neither places nor pages under way
+   * with another one; otherwise it would wait behind all that the other has asked for.
+   */
+  function hostsOfProject(owner: string, name: string): AskKept<RegistryHost[]> {
+    const key = JSON.stringify([owner, name]);
+    const known = projects.get(key);
+    if (known !== undefined) return known;
     const asked = keptAnswer(
-      async () => {
+      async (signal) => {
         const { settings, read } = await pythonPages();
         const inTurn: ReadPage = async (registry, path) => {
-          const release = await places.take('pages');
-          return await read(registry, path).finally(release);
+          const release = await places.take(owner, { signal });
+          return await read(registry, path, signal).finally(release);
         };
         return hostsOfPages(pythonIndexes(settings), [`${encodeURIComponent(name)}/`], inTurn);
       },
       (hosts) => (hosts.length === 0 ? 0 : PROJECT_KEPT_MS),
       clock,
     );
-    projects.set(name, asked);
+    projects.set(key, asked);
     const [oldest] = projects.keys();
     if (projects.size > MOST_PROJECTS) projects.delete(oldest!);
-    return asked();
+    return asked;
   }
 
   return {
@@ -101,9 +115,11 @@ export function createRegistries(ask: AskTools = HOST_TOOLS, clock: Clock = syst
       const found = Promise.all(of.map((kind) => hostsOf[kind]()));
       return merged((await unlessAborted(found, signal)).flatMap(({ hosts }) => hosts));
     },
-    hostsOfProjects: async (names, signal) => {
-      const found = Promise.all(names.map(hostsOfProject));
-      return merged((await unlessAborted(found, signal)).flat());
+    hostsOfProjects: async (names, { owner, signal }) => {
+      const gone = signal === undefined ? undefined : AbortSignal.any([signal]);
+      if (gone !== undefined) setMaxListeners(0, gone); // each project listens, and Node would warn of more than ten
+      const found = names.map((name) => hostsOfProject(owner, name)(gone));
+      return merged((await Promise.all(found)).flat());
     },
   };
 }
@@ -127,5 +143,6 @@ type ReachedBy = Partial<Pick<PythonRegistries, 'certificates' | 'insecureHosts'
 
 async function pageReader(settings: ReachedBy): Promise<ReadPage> {
   const reaching = await hostReaching(settings);
-  return (registry, path) => fetchPage(registry, path, reaching, AbortSignal.timeout(PAGE_TIMEOUT_MS));
+  return (registry, path, signal) =>
+    fetchPage(registry, path, reaching, either(AbortSignal.timeout(PAGE_TIMEOUT_MS), signal));
 }

@@ -92,7 +92,7 @@ test('a registry that answers with another protocol is one that cannot be reache
   const registries = registriesAt(`http://127.0.0.1:${port}/simple/`);
   for (const _ of [1, 2]) {
     expect(await registries.hosts({ of: ['python'] })).toEqual([{ rule: `127.0.0.1:${port}`, configured: true }]);
-    expect(await registries.hostsOfProjects(['any'])).toEqual([]);
+    expect(await registries.hostsOfProjects(['any'], { owner: 'ada' })).toEqual([]);
   }
 });
 
@@ -108,9 +108,42 @@ test('pages of projects are read a few at a time, and once for two builders', as
   });
   const registries = registriesAt(`http://127.0.0.1:${port}/simple/`);
   const names = Array.from({ length: 60 }, (_, at) => `project-${at}`);
-  const first = await registries.hostsOfProjects(names);
+  const first = await registries.hostsOfProjects(names, { owner: 'ada' });
   expect(first).toContainEqual({ rule: 'files.example', configured: false });
-  expect(await registries.hostsOfProjects(names)).toEqual(first);
+  expect(await registries.hostsOfProjects(names, { owner: 'ada' })).toEqual(first);
   expect(asked).toHaveLength(60);
   expect(most).toBeLessThanOrEqual(8);
+});
+
+test('pages that an owner waits for do not delay those of another owner, also of the same projects', async () => {
+  const port = await serve(({ url = '' }, response) => {
+    if (!url.includes('lost-')) response.end('<a href="https://files.example/x.whl">x</a>');
+  });
+  const registries = registriesAt(`http://127.0.0.1:${port}/simple/`);
+  const stop = new AbortController();
+  const names = [...Array.from({ length: 60 }, (_, at) => `lost-${at}`), 'wanted'];
+  const greedy = registries.hostsOfProjects(names, { owner: 'greedy', signal: stop.signal });
+  await expect.poll(() => asked.length).toBe(8);
+  const found = await registries.hostsOfProjects(['wanted'], { owner: 'other' });
+  expect(found).toContainEqual({ rule: 'files.example', configured: false });
+  expect(asked).toHaveLength(9);
+  stop.abort(new Error('cancelled'));
+  await expect(greedy).rejects.toThrow('cancelled');
+});
+
+test('pages are read no longer than a caller waits for them: connections end, and what is queued is not asked for', async () => {
+  let closed = 0;
+  const port = await serve((_, response) => response.once('close', () => (closed += 1)));
+  const registries = registriesAt(`http://127.0.0.1:${port}/simple/`);
+  const names = Array.from({ length: 60 }, (_, at) => `lost-${at}`);
+  const callers = [new AbortController(), new AbortController()];
+  const waiting = callers.map(({ signal }) => registries.hostsOfProjects(names, { owner: 'ada', signal }));
+  await expect.poll(() => asked.length).toBe(8);
+  callers[0]!.abort(new Error('cancelled'));
+  await expect(waiting[0]).rejects.toThrow('cancelled');
+  expect({ asked: asked.length, closed }).toEqual({ asked: 8, closed: 0 });
+  callers[1]!.abort(new Error('cancelled'));
+  await expect(waiting[1]).rejects.toThrow('cancelled');
+  await expect.poll(() => closed).toBe(8);
+  expect(asked).toHaveLength(8);
 });

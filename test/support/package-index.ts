@@ -32,14 +32,18 @@ export interface IndexOptions {
   readonly login?: BasicLogin;
   /** How pages link to files: below the index's own path by default. */
   readonly links?: 'relative' | 'rooted' | 'absolute';
+  /** Whether a request for this path is never answered. */
+  readonly isHeld?: (path: string) => boolean;
 }
 
-export async function startPackageIndex({ login, links = 'relative' }: IndexOptions = {}): Promise<PackageIndex> {
+export async function startPackageIndex(options: IndexOptions = {}): Promise<PackageIndex> {
+  const { login, links = 'relative', isHeld = () => false } = options;
   const files = new Map<string, IndexFile>();
   const requests: string[] = [];
   const refused: string[] = [];
   const server: Server = createServer((request, response) => {
     requests.push(request.method === 'GET' ? (request.url ?? '') : `${request.method} ${request.url}`);
+    if (isHeld(request.url ?? '')) return;
     if (login === undefined || request.headers.authorization === basic(login)) return answer(request, response);
     refused.push(request.url ?? '');
     response.writeHead(401, { 'www-authenticate': 'Basic realm="index"' }).end();

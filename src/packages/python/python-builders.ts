@@ -19,12 +19,12 @@ export interface PythonBuilderWanted {
 /** The hosts that a builder may reach: the indexes, those of their files, and those that the pages of these projects link to. */
 export async function pythonHosts(
   { registries }: Workshop,
-  projects: readonly string[],
+  { owner, projects }: { owner: string; projects: readonly string[] },
   { signal }: Watching,
 ): Promise<RegistryHost[]> {
   const [own, linked] = await Promise.all([
     registries.hosts({ of: ['python'], ...(signal === undefined ? {} : { signal }) }),
-    registries.hostsOfProjects(projects, signal),
+    registries.hostsOfProjects(projects, { owner, signal }),
   ]);
   const known = new Set(own.map(({ rule }) => rule));
   return [...own, ...linked.filter(({ rule }) => !known.has(rule))];

@@ -56,7 +56,7 @@ export async function pythonPlan(
     image: imageOf(like, identity),
     upgrade,
     open: async () => {
-      hosts ??= pythonHosts(shop, names, watching);
+      hosts ??= pythonHosts(shop, { owner: like.owner, projects: names }, watching);
       return openPythonBuilder(shop, { like, settings, hosts: await hosts }, watching);
     },
     equip: (opened, base) => provideUv(shop, opened, { base, settings }, watching),
