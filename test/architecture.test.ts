@@ -46,6 +46,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
 const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'lib/own-folder.ts': 'the one maker of folders that are ours',
   'lib/trusted-path.ts': 'makes what is missing below a parent that it has checked',
+  'lib/user-folders.ts': 'names the folder for temporary files, and makes none',
   'lib/make-folder.ts': 'folders that the caller named for output',
   'packages/tree/unpack-tree.ts': 'inside a new folder of the store, which makeOwnFolder made',
   'guest/layers/bound-installer.ts': 'in the folder of layers of this server, which makeOwnFolder made',
@@ -64,6 +65,17 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'drivers/layer-folders.ts': 'new folders in one that makeOwnFolder has checked',
   'guest/layers/bound.ts': 'inside folders of drivers/layer-folders.ts',
 };
+
+/**
+ * SECURITY: who asks for folders of the user besides lib/user-folders.ts, which ignores empty and relative paths. With `HOME=` or `XDG_CONFIG_HOME=.config` the
+ * folder would be one of the current folder, and a stranger's repository would configure the host.
+ */
+const NAMERS_OF_USER_FOLDERS: Readonly<Record<string, string>> = {
+  'lib/user-folders.ts': 'the one reader of these variables',
+  'config/folders.ts': 'a remedy, which names the variable',
+};
+const NAMES_USER_FOLDER =
+  /\b(?:homedir|tmpdir|userInfo)\b|\bXDG_|\b(?:env|variables)\b\??(?:\.|\[['"`])(?:HOME|USERPROFILE|TMPDIR)\b/;
 
 /** SECURITY: who starts programs. Each names the folder that they start in: in a stranger's, a program may take its modules and settings from there. */
 const STARTERS_OF_PROGRAMS = ['drivers/process/jail-process.ts', 'lib/run-command.ts'];
@@ -202,9 +214,28 @@ describe('the files of src', () => {
     expect(readers.filter((path) => READERS_OF_ENVIRONMENT[path] === undefined)).toEqual([]);
   });
 
+  test('ask for folders of the user in one module, which ignores those of the current folder', () => {
+    const namers = modules.filter(({ text }) => NAMES_USER_FOLDER.test(text)).map(({ path }) => path);
+    expect(namers.sort()).toEqual(Object.keys(NAMERS_OF_USER_FOLDERS).sort());
+  });
+
+  test.each([
+    ["import { homedir } from 'node:os';", true],
+    ['os.homedir()', true],
+    ["join(env.XDG_CONFIG_HOME ?? '', 'uv')", true],
+    ['const { XDG_RUNTIME_DIR } = env;', true],
+    ['userInfo().homedir', true],
+    ['process.env.HOME', true],
+    ["variables['TMPDIR']", true],
+    ['homeFolder()', false],
+    ['env.HOTCELL_HOME', false],
+  ])('and %s is seen to be such a question or not', (code, isOne) => {
+    expect(NAMES_USER_FOLDER.test(code)).toBe(isOne);
+  });
+
   test('make folders only where another local user cannot be first', () => {
     const makers = modules
-      .filter(({ text }) => /\b(mkdir|mkdirSync|mkdtemp|mkdtempSync|tmpdir|makeFolder)\(/.test(text))
+      .filter(({ text }) => /\b(mkdir|mkdirSync|mkdtemp|mkdtempSync|temporaryFolder|makeFolder)\(/.test(text))
       .map(({ path }) => path);
     expect(makers.filter((path) => MAKERS_OF_FOLDERS[path] === undefined)).toEqual([]);
     expect(Object.keys(MAKERS_OF_FOLDERS).filter((path) => !makers.includes(path))).toEqual([]);

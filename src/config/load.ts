@@ -1,7 +1,7 @@
-import { homedir, tmpdir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type * as z from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
+import { dataFolder, homeFolder, runtimeFolder, temporaryFolder } from '../lib/user-folders.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { environmentName, optionsFromEnvironment } from './environment.ts';
 import { parseOptions } from './parse-options.ts';
@@ -142,10 +142,10 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HOTCELL_HOME) return resolve(env.HOTCELL_HOME);
   // Root's home is inaccessible for the unprivileged user that sandboxes run as.
   if (process.getuid?.() === 0) return '/var/lib/hotcell';
-  // The XDG specification has relative paths ignored.
-  if (isAbsolute(env.XDG_DATA_HOME ?? '')) return join(env.XDG_DATA_HOME!, 'hotcell');
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'hotcell');
-  return join(homedir(), '.local', 'share', 'hotcell');
+  const named = dataFolder(env);
+  if (named !== undefined) return join(named, 'hotcell');
+  if (process.platform === 'darwin') return join(homeFolder(), 'Library', 'Application Support', 'hotcell');
+  return join(homeFolder(), '.local', 'share', 'hotcell');
 }
 
 /** A socket's path has 107 characters; `/<server>/jails/<jail>/control/control` takes 52 of them. Node truncates a longer path silently. */
@@ -160,11 +160,11 @@ export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.
   const isStandard = dataDir === resolveDataDir({ ...env, HOTCELL_HOME: undefined });
   if (!isStandard && dataDir.length + '/run'.length <= LONGEST_SOCKET_FOLDER) return join(dataDir, 'run');
   if (uid === 0) return '/run/hotcell';
-  if (isAbsolute(env.XDG_RUNTIME_DIR ?? '')) return join(env.XDG_RUNTIME_DIR!, 'hotcell');
-  return temporaryRunDir(uid);
+  const sockets = runtimeFolder(env);
+  return sockets === undefined ? temporaryRunDir(uid) : join(sockets, 'hotcell');
 }
 
 /** The run folder of an unprivileged user without XDG_RUNTIME_DIR: under cron, in containers, after `su`. */
 export function temporaryRunDir(uid: number): string {
-  return join(tmpdir(), `hotcell-${uid}`);
+  return join(temporaryFolder(), `hotcell-${uid}`);
 }

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, lstatSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder } from './make-folder.ts';
 import { walkTrusted } from './trusted-path.ts';
 import { complaintAboutOwn, trustedHere, UntrustedPathError } from './untrusted-path.ts';
+import { temporaryFolder } from './user-folders.ts';
 
 export interface OwnFolderOptions {
   /** Whether root may own it, too, such as a mounted volume or installed programs. */
@@ -59,7 +59,7 @@ const OUT_OF_REACH = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EACCES']
 
 /** Creates a temporary folder with an unguessable name, private to this user. */
 export function makeTemporaryFolder(prefix: string): string {
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+  const folder = mkdtempSync(join(temporaryFolder(), prefix));
   makeOwnFolder(folder, 0o700); // TMPDIR may be a folder where other users can exchange entries
   return folder;
 }

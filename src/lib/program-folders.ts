@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { isWithin } from './is-within.ts';
 import { requireTrustedEntry } from './own-folder.ts';
+import { absolutePath, homeFolder } from './user-folders.ts';
 
 /** The circumstances that decide which folders belong to projects; tests replace them. */
 export interface Circumstances {
@@ -84,7 +84,8 @@ function isMadeByTools(path: string): boolean {
 }
 
 export function circumstances(): Circumstances {
-  return { cwd: currentFolder(), home: homedir(), virtualEnvironment: process.env.VIRTUAL_ENV, mountRoots };
+  const virtualEnvironment = absolutePath(process.env.VIRTUAL_ENV);
+  return { cwd: currentFolder(), home: homeFolder(), virtualEnvironment, mountRoots };
 }
 
 function projectsOf({ cwd, home, virtualEnvironment = '', mountRoots = [] }: Circumstances): (path: string) => boolean {

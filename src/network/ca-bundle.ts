@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
+import { absolutePath } from '../lib/user-folders.ts';
 
 /** Files in which distributions keep the certificates that they trust: Debian, Fedora, openSUSE, Alpine and macOS, RHEL. */
 export const SYSTEM_BUNDLES = [
@@ -47,10 +48,10 @@ async function firstWith(paths: readonly string[]): Promise<string[]> {
 }
 
 /**
- * The certificates of a file; none if it cannot be read. SECURITY: certificates alone. A file of the operator's may hold a
- * private key beside them.
+ * The certificates of a file; none if it cannot be read, or if its path is relative (`user-folders.ts`). SECURITY:
+ * certificates alone. A file of the operator's may hold a private key beside them.
  */
 export async function certificatesIn(path: string): Promise<string[]> {
-  const text = await readFile(path, 'latin1').catch(() => '');
+  const text = absolutePath(path) === undefined ? '' : await readFile(path, 'latin1').catch(() => '');
   return text.match(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g) ?? [];
 }

@@ -1,8 +1,8 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import * as z from 'zod';
 import { readAtMost } from '../lib/read-at-most.ts';
+import { absolutePath, configFolder, systemConfigFolders } from '../lib/user-folders.ts';
 import { installerVariables } from './installer-variables.ts';
 import type { Login } from './registry.ts';
 
@@ -78,10 +78,9 @@ export function parseUvSettings(texts: readonly string[], env: NodeJS.ProcessEnv
 /** The names of uv's own files. Its settings of a project are not read: Hotcell runs in any folder. */
 function settingsFiles(env: NodeJS.ProcessEnv): string[] {
   if (/^(1|t|y|yes|true|on)$/i.test(env.UV_NO_CONFIG ?? '')) return [];
-  if (env.UV_CONFIG_FILE) return [env.UV_CONFIG_FILE];
-  const ofUser = env.XDG_CONFIG_HOME || join(homedir(), '.config');
-  const ofSystem = env.XDG_CONFIG_DIRS ? env.XDG_CONFIG_DIRS.split(':') : ['/etc/xdg'];
-  return [ofUser, ...ofSystem, '/etc'].map((folder) => join(folder, 'uv', 'uv.toml'));
+  const named = absolutePath(env.UV_CONFIG_FILE);
+  if (named !== undefined) return [named];
+  return [configFolder(env), ...systemConfigFolders(env), '/etc'].map((folder) => join(folder, 'uv', 'uv.toml'));
 }
 
 async function readText(path: string): Promise<string> {

@@ -79,7 +79,7 @@ export function createLiveSessions(
     }),
   );
   // SECURITY: resolved before the first session, whose programs could change where a path leads. A server without roots
-  // mounts nothing, so its start need not wait.
+  // mounts nothing writable, so its start need not wait.
   if (config.mountRoots.length > 0) policy();
   const pool = createPool(
     {

@@ -5,6 +5,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { createSessionCore, type SessionCore } from '../execution/session-core.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { either } from '../lib/abort.ts';
+import { resolveRoots } from '../lib/configured-paths.ts';
 import type { DriverDeclarations } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -12,7 +13,7 @@ import { type HeldMounts, holdKnownMounts, holdMounts, NO_MOUNTS } from './held-
 import type { Installation } from './installation.ts';
 import { createInstallationLog, type InstallationLog } from './installation-log.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
-import { type MountPolicy, type MountRequest, mountPolicy } from './mounts.ts';
+import type { MountPolicy, MountRequest } from './mounts.ts';
 import type { Networking } from './networking.ts';
 import type { GivenToSession, OpenOptions } from './open-options.ts';
 import type { Pool, PoolPermits } from './pool.ts';
@@ -193,7 +194,7 @@ export function createOpenSession(parts: OpeningParts): OpenSession {
   }
 
   async function mountsOf(wanted: OpenOptions, { persistence, folders }: Partial<GivenToSession>): Promise<HeldMounts> {
-    if (folders !== undefined && folders.length > 0) return holdOwnFolders(folders, server.mounts);
+    if (folders !== undefined && folders.length > 0) return holdRegistryFolders(folders, policy(), server.mounts);
     const resumed = persistence?.resume;
     if (resumed !== undefined) return holdKnownMounts(resumed, policy(), server.mounts);
     const { mounts = [], owner } = wanted;
@@ -220,13 +221,18 @@ export function requireOpen(stop: AbortSignal): void {
   if (stop.aborted) throw new HotcellError('session_closed', 'this Hotcell is closed');
 }
 
-/** SECURITY: for folders of the server's own choice. The rules for mounts of callers do not apply, but what was checked is what is bound. */
-function holdOwnFolders(
+/**
+ * For folders that the settings of the host's installers name. SECURITY: they need not be below the roots for mounts of
+ * callers, but all else applies: keys and other secrets are denied, since build scripts can read the folder and reach an
+ * index; and the folder that was checked is bound.
+ */
+function holdRegistryFolders(
   folders: readonly Pick<MountRequest, 'source' | 'target'>[],
+  policy: MountPolicy,
   registry: Server['mounts'],
 ): Promise<HeldMounts> {
-  const own = mountPolicy({ roots: folders.map(({ source }) => source), denied: [] });
-  return holdMounts({ mounts: folders }, own, registry);
+  const roots = folders.map(({ source }) => source);
+  return holdMounts({ mounts: folders }, { ...policy, roots: resolveRoots(roots, roots) }, registry);
 }
 
 /** Whether the request is plain, so that a failure to create its sandbox is not the request's fault. */

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { placeOf, placeOfDenied } from '../lib/configured-paths.ts';
 import { currentMounts } from '../lib/mount-table.ts';
+import { accountHome, homeFolder } from '../lib/user-folders.ts';
 import { followedPlaces } from './denied-places.ts';
 
 const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'];
@@ -59,12 +59,8 @@ export function linkedHomes(homes: readonly Home[], foreign = currentMounts().fo
  * The home that `HOME` names, and that of the account. SECURITY: keys are in the second, even if a service manager or a
  * user has set the first.
  */
-export function ownHomes(home = homedir()): string[] {
-  try {
-    return [...new Set([home, userInfo().homedir])];
-  } catch {
-    return [home]; // an account without a passwd entry
-  }
+export function ownHomes(home = homeFolder()): string[] {
+  return [...new Set([home, accountHome() ?? home])];
 }
 
 export interface Home {

@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { packageHome } from '../support/package-home.ts';
 import { type PackageIndex, startPackageIndex, wheel } from '../support/package-index.ts';
@@ -21,6 +21,7 @@ beforeAll(async () => {
   data = await packageHome();
   index = await startPackageIndex();
 });
+afterEach(() => vi.unstubAllEnvs());
 afterAll(async () => {
   data?.[Symbol.dispose]();
   await index?.[Symbol.asyncDispose]();
@@ -147,6 +148,32 @@ describe.skipIf(skip !== undefined)('a folder in find-links', () => {
     const asked = index.requests.length;
     expect((await session.install(['hc-alone'])).installed).toHaveLength(2);
     expect(index.requests.length).toBe(asked);
+  });
+
+  // SECURITY: a build script could read it, and send it to an index.
+  test('is refused if it has keys of the user or is denied for mounts', PATIENT, async () => {
+    let asked = 0;
+    const install = async (linked: string, options = {}) => {
+      asked += 1; // another package each time: a kept layer needs no builder
+      const file = wheel({ name: `hc-beside-keys-${asked}` });
+      if (linked.startsWith(folder)) writeFileSync(join(linked, file.name), file.content);
+      const registries = index.registries({ index: undefined, findLinks: [{ folder: linked }] });
+      await using hotcell = await open({ registries, ...options });
+      await using session = await hotcell.open();
+      return (await session.install([`hc-beside-keys-${asked}`])).installed.length;
+    };
+    expect(await install(folder)).toBe(1);
+    await expect(install(folder, { mountDenied: [join(folder, 'secret')] })).rejects.toMatchObject({
+      code: 'mount_denied',
+      message: expect.stringContaining(`${folder}: contains or is inside`),
+    });
+    await expect(install('/etc')).rejects.toMatchObject({ code: 'mount_denied' });
+    const home = join(folder, 'home');
+    mkdirSync(join(home, '.ssh'), { recursive: true });
+    expect(await install(home)).toBe(1);
+    vi.stubEnv('HOME', home);
+    for (const linked of [home, join(home, '.ssh')])
+      await expect(install(linked)).rejects.toMatchObject({ code: 'mount_denied' });
   });
 });
 

@@ -1,4 +1,4 @@
-import { joinOn, type Machine, settingsFolder } from './machine.ts';
+import { joinOn, type Machine, namedFolder, settingsFolder } from './machine.ts';
 import type { ServerEntry } from './server-entry.ts';
 
 export const CLIENT_NAMES = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex', 'gemini'] as const;
@@ -30,12 +30,16 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     key: 'mcpServers',
     extra: { type: 'stdio' },
     places: {
-      user: (machine) => joinOn(machine, machine.variables.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
+      user: (machine) => joinOn(machine, namedFolder(machine, 'CLAUDE_CONFIG_DIR') ?? machine.home, '.claude.json'),
       project: (machine) => joinOn(machine, machine.folder, '.mcp.json'),
     },
     rules: {
       user: (machine) =>
-        joinOn(machine, machine.variables.CLAUDE_CONFIG_DIR || joinOn(machine, machine.home, '.claude'), 'CLAUDE.md'),
+        joinOn(
+          machine,
+          namedFolder(machine, 'CLAUDE_CONFIG_DIR') ?? joinOn(machine, machine.home, '.claude'),
+          'CLAUDE.md',
+        ),
       project: (machine) => joinOn(machine, machine.folder, 'CLAUDE.md'),
     },
     afterwards: 'Restart Claude Code; /mcp lists hotcell.',
@@ -77,7 +81,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     extra: {},
     places: {
       user: (machine) =>
-        joinOn(machine, machine.variables.CODEX_HOME || joinOn(machine, machine.home, '.codex'), 'config.toml'),
+        joinOn(machine, namedFolder(machine, 'CODEX_HOME') ?? joinOn(machine, machine.home, '.codex'), 'config.toml'),
       project: (machine) => joinOn(machine, machine.folder, '.codex', 'config.toml'),
     },
     afterwards: 'Restart Codex; /mcp lists hotcell.',

@@ -97,6 +97,12 @@ describe('where clients keep their configuration', () => {
       '/g/Code/User/mcp.json',
     ]);
   });
+
+  it('ignores a variable with a relative path, which would be a folder of the project', () => {
+    const variables = { CLAUDE_CONFIG_DIR: 'c', CODEX_HOME: './x', XDG_CONFIG_HOME: '.' };
+    for (const client of ['claude-code', 'codex', 'vscode'] as const)
+      expect(file(client, 'user', { ...machine, variables })).toBe(file(client, 'user', { ...machine, variables: {} }));
+  });
 });
 
 describe('hotcell install', () => {

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { parse } from 'node:path';
 import { loadConfig, loadSettings, pathsFromEnvironment, resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -8,6 +7,7 @@ import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { createPlacesPerKey } from '../../lib/places-per-key.ts';
+import { homeFolder } from '../../lib/user-folders.ts';
 import type { HotcellServer } from '../../main.ts';
 import { createAsking } from '../../mcp/consent.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
@@ -103,5 +103,5 @@ function configOf(flags: ServerFlags, isAtPrompt: boolean): Config {
  * user's folder.
  */
 function usualRoots(): string[] {
-  return [homedir(), process.cwd()].filter((folder) => folder !== parse(folder).root);
+  return [homeFolder(), process.cwd()].filter((folder) => folder !== parse(folder).root);
 }

@@ -30,6 +30,12 @@ export function unreachable(driver: DriverName, address: string, cause?: unknown
   });
 }
 
+/** SECURITY: the current folder, which may be a stranger's repository, would choose which engine is trusted. */
+export function relativeCertificates(driver: DriverName, path: string): HotcellError {
+  const message = `${driver}: DOCKER_CERT_PATH is ${path}, which is relative to the current folder`;
+  return new HotcellError('driver_unavailable', message, { remedy: 'Set DOCKER_CERT_PATH to an absolute path.' });
+}
+
 export function imageMissing(driver: DriverName, image: string, isStandard: boolean): HotcellError {
   return new HotcellError('image_missing', `${driver}: the image ${image} does not exist on this host`, {
     remedy: isStandard ? `Run \`hotcell setup ${driver}\`.` : `Pull it first: docker pull ${image}`,

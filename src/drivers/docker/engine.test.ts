@@ -31,6 +31,19 @@ describe('the engine', () => {
     expect(engineAddress(env, () => false).socketPath).toBe('/var/run/docker.sock');
   });
 
+  it('of another machine is refused if its certificates would come from the current folder', async () => {
+    const env = { DOCKER_HOST: 'tcp://10.0.0.1:2376', DOCKER_CERT_PATH: 'certificates' };
+    await expect(createEngineConnector('docker', engineAddress(env)).connect()).rejects.toMatchObject({
+      code: 'driver_unavailable',
+      message: 'docker: DOCKER_CERT_PATH is certificates, which is relative to the current folder',
+    });
+    expect(engineAddress({ ...env, DOCKER_CERT_PATH: '/certificates' })).toEqual({ shown: env.DOCKER_HOST });
+    expect(engineAddress({ ...env, DOCKER_HOST: 'unix:///a.sock' })).toEqual({
+      shown: '/a.sock',
+      socketPath: '/a.sock',
+    });
+  });
+
   it('that does not answer is named in the error, with a remedy', async () => {
     const engine = createEngineConnector('docker', { shown: '/no/docker.sock', socketPath: '/no/docker.sock' });
     await expect(engine.connect()).rejects.toMatchObject({

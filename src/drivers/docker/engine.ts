@@ -5,7 +5,7 @@ import { either } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { answeredRequests } from './answered-requests.ts';
 import { type EngineAddress, engineAddress } from './engine-address.ts';
-import { engineError, isUnreachable, unreachable } from './engine-errors.ts';
+import { engineError, isUnreachable, relativeCertificates, unreachable } from './engine-errors.ts';
 
 /** A connected engine: a client with the right API version, and the facts that the engine reported. */
 export interface Engine {
@@ -46,6 +46,7 @@ export function createEngineConnector(driver: DriverName, address: EngineAddress
   }
 
   async function connect({ signal }: { signal?: AbortSignal } = {}): Promise<Engine> {
+    if (address.relativeCertificates !== undefined) throw relativeCertificates(driver, address.relativeCertificates);
     // This check is cheaper than loading dockerode, and common: no Docker is installed.
     if (address.socketPath?.startsWith('/') && !existsSync(address.socketPath)) {
       forget();

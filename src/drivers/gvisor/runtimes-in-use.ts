@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
+import { homeFolder } from '../../lib/user-folders.ts';
 import { runtimeName } from './daemon-config.ts';
 
 /**
@@ -18,7 +18,7 @@ export function runtimesInUse(configurations: readonly string[] = CONFIGURATIONS
 }
 
 /** Of the system's engine, and of one that runs without root. */
-const CONFIGURATIONS = ['/etc/docker/daemon.json', join(homedir(), '.config/docker/daemon.json')];
+const CONFIGURATIONS = ['/etc/docker/daemon.json', join(homeFolder(), '.config/docker/daemon.json')];
 
 function runtimePaths(configuration: string): string[] {
   try {

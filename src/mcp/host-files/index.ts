@@ -1,11 +1,11 @@
 import { constants, type FileHandle, lstat, open, readFile, readlink, realpath } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { LookupsBusyError, lookUp, NoAnswerError } from '../../lib/lookups.ts';
 import { currentMounts, type MountTable } from '../../lib/mount-table.ts';
 import { isForeignFile } from '../../lib/mounter.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { homeFolder } from '../../lib/user-folders.ts';
 import { isTooLong, MOST_NAMES, walkPath } from '../../lib/walk-path.ts';
 import { keysIn, linkedHomes, otherHomes } from '../../sessions/secret-homes.ts';
 import { filesMatching, type HostFile } from './matching.ts';
@@ -53,7 +53,7 @@ export interface HostFilesOptions extends Omit<HostPolicy, 'homes' | 'platform'>
 }
 
 export function createHostFiles(given: HostFilesOptions): HostFiles {
-  const home = given.home ?? homedir();
+  const home = given.home ?? homeFolder();
   const platform = hostPlatform();
   // SECURITY: resolved now and not at the first request: by then a session could have exchanged a root.
   const homesOfOthers = () => (given.homesOfOthers ?? otherHomes)();

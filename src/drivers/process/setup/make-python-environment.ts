@@ -1,11 +1,11 @@
 import { chmod, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../../lib/exclusive.ts';
 import { findProgram } from '../../../lib/find-program.ts';
 import { makeOwnFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
+import { homeFolder } from '../../../lib/user-folders.ts';
 import { contentHash, finishProgram, requirementsHash, standardEnvironment } from '../../python-packages.ts';
 import { coveringPlace } from '../covered-places.ts';
 import { chooseInterpreter, firstBarrier, type Interpreter } from '../interpreter.ts';
@@ -57,7 +57,7 @@ async function make(dataDir: string, report: Report, { progress, signal }: Work)
     throw new StepError(
       `Sandboxes have a ${covered} of their own and would not see an environment below ${covered}. Use a data folder elsewhere, in this and in every later command.`,
       {
-        command: `export HOTCELL_HOME=${coveringPlace([homedir()]) ? '/srv/hotcell' : '~/hotcell'} && hotcell setup process`,
+        command: `export HOTCELL_HOME=${coveringPlace([homeFolder()]) ? '/srv/hotcell' : '~/hotcell'} && hotcell setup process`,
       },
     );
   }
