@@ -9,7 +9,7 @@ import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES 
 import { newId } from '../lib/ids.ts';
 import { connectGuest } from './connect.ts';
 import type { ConnectOptions, GuestConnection } from './connection.ts';
-import { fileSize, readPieces, writePieces } from './files.ts';
+import { fileSize, listFolder, readPieces, readWhole, removePath, writePieces } from './files.ts';
 import { nothing, sizeReply } from './messages.ts';
 import { createPatience } from './patience.ts';
 
@@ -204,7 +204,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     const stalled = {
       [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}), return: returned }),
     };
-    const writing = writePieces(connection, 'a.txt', 'replace', stalled);
+    const writing = writePieces(connection, 'a.txt', stalled, { mode: 'replace' });
     await peer.next();
     peer.send(reply(1, { sizeBytes: 3 }), { sequence: 1 });
     await expect(writing).rejects.toMatchObject({
@@ -295,6 +295,82 @@ describe('a guest that breaks the protocol loses its connection', () => {
       message: 'the guest acknowledges nothing',
     });
   });
+});
+
+describe('a caller that withdraws from files', () => {
+  const gone = new Error('the caller has left');
+
+  test('does not wait for a guest that sends a file byte by byte, and the guest is told', async () => {
+    const { connection, peer } = await welcomed();
+    const stop = new AbortController();
+    const reading = readWhole(connection, 'a.txt', 1_000, { signal: stop.signal });
+    const { head } = await peer.next();
+    peer.send({ type: 'chunk' }, { sequence: 1, stream: head.stream as number, body: Buffer.from('a') });
+    stop.abort(gone);
+    await expect(reading).rejects.toBe(gone);
+    expect((await peer.next()).head).toMatchObject({ type: 'file.cancel', stream: head.stream });
+    // What was under way is no violation.
+    peer.send({ type: 'chunk' }, { sequence: 2, stream: head.stream as number, body: Buffer.from('b') });
+    const next = connection.request({ type: 'restart' }, nothing);
+    peer.send(reply((await peer.next()).head.id as number), { sequence: 3 });
+    await next;
+  });
+
+  test('gets no further piece of those that have arrived', async () => {
+    const { connection, peer } = await welcomed();
+    const stop = new AbortController();
+    const pieces = readPieces(connection, 'a.txt', {}, { signal: stop.signal });
+    const first = pieces.next();
+    const { head } = await peer.next();
+    const body = Buffer.alloc(8192);
+    for (const sequence of [1, 2]) peer.send({ type: 'chunk' }, { sequence, stream: head.stream as number, body });
+    expect((await first).value).toHaveLength(8192);
+    stop.abort(gone);
+    await expect(pieces.next()).rejects.toBe(gone);
+  });
+
+  test('does not wait for the reply to any other request', async () => {
+    const { connection } = await welcomed();
+    const stop = new AbortController();
+    const { signal } = stop;
+    const asked = [
+      fileSize(connection, 'a.txt', { signal }),
+      listFolder(connection, '.', { recursive: false, limit: 1 }, { signal }),
+      removePath(connection, 'a.txt', false, { signal }),
+      writePieces(connection, 'a.txt', [Buffer.alloc(1_000_000)], { mode: 'replace', signal }),
+    ];
+    stop.abort(gone);
+    for (const one of asked) await expect(one).rejects.toBe(gone);
+  });
+
+  test('asks for nothing if it has left before', async () => {
+    const { connection, peer } = await welcomed();
+    const signal = AbortSignal.abort(gone);
+    await expect(readWhole(connection, 'a.txt', 1_000, { signal })).rejects.toBe(gone);
+    await expect(fileSize(connection, 'a.txt', { signal })).rejects.toBe(gone);
+    void connection.request({ type: 'restart' }, nothing).catch(() => {});
+    expect((await peer.next()).head.type).toBe('restart');
+  });
+});
+
+test('a guest that sends a file byte by byte loses its sandbox', async () => {
+  const { connection, peer } = await welcomed();
+  const patience = createPatience({ limitMs: 120 });
+  const stream = connection.openStream(({ body }) => patience.progress(body.length));
+  const asked = connection.request({ type: 'file.read', stream: stream.id }, nothing, { patience });
+  let sequence = 0;
+  const dripping = setInterval(
+    () => peer.send({ type: 'chunk' }, { sequence: ++sequence, stream: stream.id, body: Buffer.from('a') }),
+    5,
+  );
+  try {
+    await expect(asked).rejects.toMatchObject({
+      code: 'sandbox_lost',
+      message: 'the guest is alive but transfers too few bytes (file.read)',
+    });
+  } finally {
+    clearInterval(dripping);
+  }
 });
 
 describe('requests', () => {

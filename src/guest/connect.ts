@@ -12,7 +12,7 @@ import { readFrames } from './frame-reader.ts';
 import { helloMessage, readAnswer } from './handshake.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { type WarmReport, type Welcome, warmMessage } from './messages.ts';
-import { createPatience } from './patience.ts';
+import { createPatience, type GivenUp } from './patience.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
 import { createReceivedFrames } from './received-frames.ts';
 import { createSentFrames } from './sent-frames.ts';
@@ -121,7 +121,7 @@ class Connection implements GuestConnection {
       this.#send({ ...head, id }, body);
       onId?.(id);
     });
-    return patience.during(reply, () => this.close(unanswered(head)));
+    return patience.during(reply, (why) => this.close(unanswered(head, why)));
   }
 
   requestOnStream(head: Head, body: Buffer, refused: (error: Error) => void): () => void {
@@ -292,8 +292,9 @@ class Connection implements GuestConnection {
   }
 }
 
-function unanswered({ type }: Head): HotcellError {
-  return new HotcellError('sandbox_lost', `the guest is alive but does not reply (${type})`, {
+function unanswered({ type }: Head, why: GivenUp): HotcellError {
+  const how = why === 'silent' ? 'does not reply' : 'transfers too few bytes';
+  return new HotcellError('sandbox_lost', `the guest is alive but ${how} (${type})`, {
     remedy: 'Open a new session; the variables and files of this one are lost.',
   });
 }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import { deferred } from '../lib/deferred.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { createGatheredBytes } from '../lib/gathered-bytes.ts';
@@ -24,12 +25,20 @@ export interface FileRange {
   readonly length?: number;
 }
 
+/** The signal with which a caller withdraws. The operation then rejects with its reason, without waiting for the guest. */
+export interface FileOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Reads a file in pieces. Stopping early leaves the rest unread. */
 export async function* readPieces(
   connection: GuestConnection,
   path: string,
-  range: FileRange = {},
+  { offset, length }: FileRange = {},
+  { signal }: FileOptions = {},
 ): AsyncGenerator<Buffer> {
+  signal?.throwIfAborted();
+  const range = { ...(offset === undefined ? {} : { offset }), ...(length === undefined ? {} : { length }) };
   const arrived = createGatheredBytes();
   let taken = deferred<void>();
   let toYield = 0;
@@ -39,7 +48,7 @@ export async function* readPieces(
   // A slow reader on the host does not count as silence of the guest.
   const patience = createPatience({ isOurTurn: () => arrived.length() + toYield > 0 });
   const stream = openRead(connection, range, (body) => {
-    patience.progress();
+    patience.progress(body.length);
     arrived.push(body);
     wake?.();
     return taken.promise;
@@ -54,16 +63,20 @@ export async function* readPieces(
       wake?.();
     },
   );
+  const stop = () => wake?.();
+  signal?.addEventListener('abort', stop, { once: true });
   try {
     while (true) {
+      signal?.throwIfAborted();
       if (arrived.length() > 0) {
         const pieces = arrived.take();
         toYield = pieces.length;
         taken.resolve();
         taken = deferred<void>();
         for (const piece of pieces) {
-          toYield -= 1;
           yield piece;
+          toYield -= 1;
+          signal?.throwIfAborted();
         }
       } else if (failure !== undefined) throw failure;
       else if (ended) return;
@@ -73,6 +86,7 @@ export async function* readPieces(
         });
     }
   } finally {
+    signal?.removeEventListener('abort', stop);
     stream.release();
     // SECURITY: a guest that never answers the read would keep the chunks in memory, and its silence would count as the
     // reader's.
@@ -102,13 +116,20 @@ function openRead(
 }
 
 /** The size of a regular file, without reading it. */
-export async function fileSize(connection: GuestConnection, path: string): Promise<number> {
+export async function fileSize(
+  connection: GuestConnection,
+  path: string,
+  { signal }: FileOptions = {},
+): Promise<number> {
+  signal?.throwIfAborted();
   const range = { length: 0 };
   const stream = openRead(connection, range, async () => {});
   try {
-    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, ...range }, sizeReply);
+    const reply = connection.request({ type: 'file.read', stream: stream.id, path, ...range }, sizeReply);
+    const { result } = await unlessAborted(reply, signal);
     return result.sizeBytes;
   } catch (error) {
+    signal?.throwIfAborted();
     throw fileError(error, path);
   } finally {
     stream.release();
@@ -116,9 +137,14 @@ export async function fileSize(connection: GuestConnection, path: string): Promi
 }
 
 /** Reads a whole file, at most `limitBytes` of it. */
-export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {
+export async function readWhole(
+  connection: GuestConnection,
+  path: string,
+  limitBytes: number,
+  options: FileOptions = {},
+): Promise<Buffer> {
   const whole = createGatheredBytes();
-  for await (const piece of readPieces(connection, path)) {
+  for await (const piece of readPieces(connection, path, {}, options)) {
     whole.push(piece);
     if (whole.length() > limitBytes) {
       throw new HotcellError('file_too_large', `${quotedName(path)} is larger than ${limitBytes} bytes`, {
@@ -136,11 +162,13 @@ export type WriteMode = 'create' | 'replace' | 'append';
 export async function writePieces(
   connection: GuestConnection,
   path: string,
-  mode: WriteMode,
   pieces: Pieces,
+  { mode, signal }: FileOptions & { readonly mode: WriteMode },
 ): Promise<number> {
+  signal?.throwIfAborted();
+  const head = { type: 'file.write', path, mode };
   try {
-    const { result } = await upload(connection, { type: 'file.write', path, mode }, pieces, { schema: sizeReply });
+    const { result } = await upload(connection, head, pieces, { schema: sizeReply, signal });
     return result.sizeBytes;
   } catch (error) {
     throw error instanceof GuestRefusal ? fileError(error, path) : error;
@@ -150,20 +178,34 @@ export async function writePieces(
 export async function listFolder(
   connection: GuestConnection,
   path: string,
-  options: { recursive: boolean; limit: number },
+  { recursive, limit }: { recursive: boolean; limit: number },
+  { signal }: FileOptions = {},
 ): Promise<{ entries: FileEntry[]; omitted: number }> {
+  signal?.throwIfAborted();
   try {
-    const { result, body } = await connection.request({ type: 'file.list', path, ...options }, listReply);
+    const reply = connection.request({ type: 'file.list', path, recursive, limit }, listReply);
+    const { result, body } = await unlessAborted(reply, signal);
     return { entries: fileList.parse(parseUtf8Json(body, LIST_LIMITS)), omitted: result.omitted };
   } catch (error) {
+    signal?.throwIfAborted();
     throw fileError(error, path);
   }
 }
 
-export async function removePath(connection: GuestConnection, path: string, recursive: boolean): Promise<void> {
-  await connection.request({ type: 'file.remove', path, recursive }, nothing).catch((error: unknown) => {
+/** Removes a file or folder. After an abort the guest may still remove it. */
+export async function removePath(
+  connection: GuestConnection,
+  path: string,
+  recursive: boolean,
+  { signal }: FileOptions = {},
+): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await unlessAborted(connection.request({ type: 'file.remove', path, recursive }, nothing), signal);
+  } catch (error) {
+    signal?.throwIfAborted();
     throw fileError(error, path);
-  });
+  }
 }
 
 // SECURITY: a Map, because the guest chooses the key, which may be `__proto__` or `constructor`.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPatience } from './patience.ts';
+import { createPatience, LEAST_TRANSFER_BYTES } from './patience.ts';
 
 const NEVER = new Promise<never>(() => {});
 
@@ -12,11 +12,11 @@ test('ends a minute after the last progress, and not before', () => {
   void patience.during(NEVER, onSilence);
   for (let minute = 0; minute < 10; minute += 1) {
     vi.advanceTimersByTime(50_000);
-    patience.progress();
+    patience.progress(LEAST_TRANSFER_BYTES);
   }
   expect(onSilence).not.toHaveBeenCalled();
   vi.advanceTimersByTime(66_000);
-  expect(onSilence).toHaveBeenCalled();
+  expect(onSilence).toHaveBeenCalledWith('silent');
 });
 
 test('does not count the time of a slow reader or source on the host', () => {
@@ -28,6 +28,44 @@ test('does not count the time of a slow reader or source on the host', () => {
   isOurTurn = false;
   vi.advanceTimersByTime(66_000);
   expect(onSilence).toHaveBeenCalled();
+});
+
+test('ends a transfer that stays below the minimum rate, however often a byte comes', () => {
+  const giveUp = vi.fn();
+  const patience = createPatience();
+  void patience.during(NEVER, giveUp);
+  for (let second = 0; second < 60; second += 1) {
+    vi.advanceTimersByTime(1000);
+    patience.progress(1);
+  }
+  expect(giveUp).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(6_000);
+  expect(giveUp).toHaveBeenCalledExactlyOnceWith('too slow');
+});
+
+test('demands the minimum again and again: a fast beginning is no credit for later', () => {
+  const giveUp = vi.fn();
+  const patience = createPatience();
+  void patience.during(NEVER, giveUp);
+  patience.progress(1_000 * LEAST_TRANSFER_BYTES);
+  for (let second = 0; second < 72; second += 1) {
+    vi.advanceTimersByTime(1000);
+    patience.progress(1);
+  }
+  expect(giveUp).toHaveBeenCalledWith('too slow');
+});
+
+test('a reader of the host that is slow at times does not restart the minimum rate', () => {
+  const giveUp = vi.fn();
+  let isOurTurn = false;
+  const patience = createPatience({ isOurTurn: () => isOurTurn });
+  void patience.during(NEVER, giveUp);
+  for (let beat = 0; beat < 30; beat += 1) {
+    isOurTurn = beat % 2 === 0;
+    patience.progress(1);
+    vi.advanceTimersByTime(5_000);
+  }
+  expect(giveUp).toHaveBeenCalledWith('too slow');
 });
 
 test('leaves no timer when the reply has come, or is a refusal', async () => {

@@ -42,10 +42,10 @@ export async function upload<Result>(
   });
   const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   // Do not wait for a stalled source once the request has failed or been aborted.
-  const answeredEarly = reply.then(() =>
-    isAllSent ? new Promise<never>(() => {}) : endForEarlyReply(connection, head),
-  );
-  const next = interruptible(source, unlessAborted(answeredEarly, signal));
+  const answered = reply.then(() => {
+    if (!isAllSent) endForEarlyReply(connection, head);
+  });
+  const next = interruptible(source, unlessAborted(answered, signal));
   const nextPiece = async () => {
     isSourceSlow = true;
     const step = await next.piece();
@@ -58,8 +58,9 @@ export async function upload<Result>(
       const piece = step.value;
       for (let start = 0; start < piece.length; start += PIECE_BYTES) {
         signal?.throwIfAborted();
-        await stream.send({ type: 'chunk', end: false }, asBuffer(piece.subarray(start, start + PIECE_BYTES)));
-        patience.progress();
+        const part = asBuffer(piece.subarray(start, start + PIECE_BYTES));
+        await stream.send({ type: 'chunk', end: false }, part);
+        patience.progress(part.length);
       }
     }
     await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
@@ -91,18 +92,18 @@ function endForEarlyReply(connection: GuestConnection, { type }: Head): never {
  * Returns the next piece, or rejects as soon as `ended` rejects. It does not race each piece with `ended`: a promise
  * that lives as long as the upload would retain every promise it was raced with, and with them the whole file.
  */
-function interruptible(source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>, ended: Promise<never>) {
-  let isEnded = false;
+function interruptible(source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>, ended: Promise<void>) {
+  let failure: { readonly reason: unknown } | undefined;
   let reject = (_reason: unknown) => {};
   ended.catch((reason: unknown) => {
-    isEnded = true;
+    failure = { reason };
     reject(reason);
   });
   return {
     ended,
     piece: () =>
-      isEnded
-        ? ended
+      failure !== undefined
+        ? Promise.reject(failure.reason)
         : new Promise<IteratorResult<Uint8Array>>((resolve, refuse) => {
             reject = refuse;
             Promise.resolve(source.next()).then(resolve, refuse);

@@ -35,7 +35,7 @@ export async function readBytes(
 ): Promise<BytePiece> {
   const gathered = createGatheredBytes();
   // One byte more than requested shows whether more follows.
-  const pieces = files.stream(path, { offset, length: length + 1 });
+  const pieces = files.stream(path, { offset, length: length + 1, signal: call.signal });
   for await (const piece of inTurns(pieces, call)) gathered.push(piece);
   const all = Buffer.concat(gathered.take());
   const data = all.subarray(0, length);
@@ -71,7 +71,7 @@ export async function readTextLines(
   let seenBytes = 0;
   let isMore = false;
   const mostBytes = chars * 4;
-  for await (const piece of inTurns(files.stream(path), call)) {
+  for await (const piece of inTurns(files.stream(path, { signal: call.signal }), call)) {
     const { lines: passed, end: from } = passLines(piece, fromLine - line);
     line += passed;
     if (line >= fromLine) {

@@ -1,7 +1,8 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { either } from '../lib/abort.ts';
+import { either, unlessAborted } from '../lib/abort.ts';
 import { createEndSignals } from '../lib/end-signals.ts';
 import { createFairQueue, type Release } from '../lib/fair-queue.ts';
+import { settledWithin } from '../lib/settled-within.ts';
 import type { Installation, Manager } from '../sessions/installation.ts';
 import type { LivePackages, LiveSession } from '../sessions/open-session.ts';
 import { sessionFiles } from '../sessions/session-files.ts';
@@ -38,6 +39,8 @@ export interface InstallerOptions extends Workshop {
 }
 
 const INSTALLATIONS_AT_ONCE = 4;
+/** The longest time that aborted work keeps its place: it closes builders and drops files meanwhile. */
+const ABORTED_MS = 10_000;
 /** The folders of a session's layers may take as much space as so many layers of the largest size. */
 const SESSION_LAYERS = 4;
 /** Those of all sessions of an owner, as much as those of so many sessions. */
@@ -52,14 +55,25 @@ export function createInstaller(options: InstallerOptions): Installer {
   const sessionBytes = SESSION_LAYERS * options.layerLimits.bytes;
   const space = createSessionSpace({ session: sessionBytes, owner: OWNER_SESSIONS * sessionBytes });
 
-  async function prepare(session: InstallSession, request: CheckedRequest, watching: Watching): Promise<Prepared> {
+  /**
+   * Prepares layers, in a place of the server. SECURITY: an abort rejects at once, and frees the place as soon as the work has ended, or soon after: no guest decides
+   * how long it is held.
+   */
+  async function prepare(
+    session: InstallSession,
+    request: CheckedRequest,
+    watching: InstallWatching,
+  ): Promise<Prepared> {
     const like = likeOf(session);
-    const identity = await options.identify(like, watching.signal);
+    const { signal } = watching;
+    const identity = await unlessAborted(options.identify(like, signal), signal);
     const had = session.installed.all().filter(({ manager }) => manager === request.manager);
     let place: Promise<Release> | undefined;
     const inPlace = async () => {
-      place ??= queue.take(like.owner, watching.signal === undefined ? {} : { signal: watching.signal });
+      place ??= queue.take(like.owner, { signal });
       await place;
+      // The place of aborted work may belong to another installation already.
+      signal.throwIfAborted();
     };
     const inTurn =
       <A extends unknown[], R>(work: (...how: A) => Promise<R>) =>
@@ -79,21 +93,22 @@ export function createInstaller(options: InstallerOptions): Installer {
         hostsOfProjects: inTurn(registries.hostsOfProjects),
       },
     };
-    try {
+    const work = async () => {
       if (request.manager === 'npm')
-        return await prepareLayer(shop, await npmPlan(shop, { like, identity, request }, watching), watching);
+        return prepareLayer(shop, await npmPlan(shop, { like, identity, request }, watching), watching);
       const { wanted, upgrade } = request;
       const packages = had.flatMap(({ installed }) => installed);
-      const { list, read } = sessionFiles(session);
       // SECURITY: files of a workspace are held in memory until their package is built, and a caller may ask for that a thousand times at once.
-      const files = { list: inTurn(list), read: inTurn(read) };
-      return await preparePython(shop, { like, identity, had: packages, wanted, upgrade, files }, watching);
-    } finally {
-      await place?.then(
-        (release) => release(),
-        () => {},
-      );
-    }
+      const files = async () => {
+        await inPlace();
+        return sessionFiles(session);
+      };
+      return preparePython(shop, { like, identity, had: packages, wanted, upgrade, files }, watching);
+    };
+    const working = work();
+    const release = () => void place?.then((free) => free()).catch(() => {});
+    void settledWithin(working, ABORTED_MS, signal).then(release);
+    return unlessAborted(working, signal);
   }
 
   /** Adds layers of the store to a session. They stay in the store until it ends: a sandbox that replaces a lost one gets them again. */
@@ -129,7 +144,7 @@ export function createInstaller(options: InstallerOptions): Installer {
   }
 
   /** Once more, if another server removed a layer between finding and using it. */
-  async function prepareAndAdd(session: InstallSession, request: CheckedRequest, watching: Watching) {
+  async function prepareAndAdd(session: InstallSession, request: CheckedRequest, watching: InstallWatching) {
     for (let tries = 1; ; tries++) {
       const prepared = await prepare(session, request, watching);
       try {
@@ -166,6 +181,8 @@ function isNewest({ installed }: InstallSession, manager: Manager, { layers }: P
   const last = installed.all().filter((one) => one.manager === manager);
   return layers.length > 0 && last.at(-1)?.layers.join() === layers.join();
 }
+
+type InstallWatching = Watching & { readonly signal: AbortSignal };
 
 type UsingSession = Pick<InstallSession, 'spec' | 'uniqueId'>;
 

@@ -13,7 +13,8 @@ import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './e
 import { executionTexts } from './execution-text.ts';
 import type { Means } from './missing-parts.ts';
 import { notesOf } from './notes.ts';
-import { imageBlock, isPicture, leftOutNotes, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+import { pictureFiles } from './picture-files.ts';
+import { leftOutNotes, shownOf } from './pictures.ts';
 import { printedPieces } from './printed-pieces.ts';
 import { refusedNotes } from './refused-notes.ts';
 import { textBlocks } from './text-blocks.ts';
@@ -22,8 +23,6 @@ import { waitingText } from './waiting-text.ts';
 /** Limits on the files that a reply names, by number and by total length of names. Further files are only counted. */
 const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
-/** Limit of a picture that was saved and not shown. */
-const SAVED_BYTES = PICTURE_BYTES / 2;
 
 /**
  * The reply about an execution that has ended: text, its pictures, and links to its files. Rejects as the
@@ -41,7 +40,7 @@ export async function endedReply(
   const shown = shownOf(result, place.chars);
   const artifacts = namable(result.artifacts);
   // A figure that was shown and saved is one picture to the reader.
-  const saved = shown.images.length > 0 ? [] : await pictureFiles(managed, artifacts, call);
+  const saved = shown.images.length > 0 ? [] : await pictureFiles(managed.session, artifacts, call);
   const pieces = printedPieces(result, shown, place.chars);
   const ofValue = shown.images.filter((image) => !shown.each.includes(image));
   const files = await Promise.all(
@@ -84,7 +83,7 @@ function meansOf({ session }: ManagedSession, deps: McpDeps): Means {
   return { hasNetwork, maySetNetwork: maySetNetwork(deps), mayInstall: mayInstall(deps) };
 }
 
-type ReplyCall = Pick<ToolCall, 'deps' | 'placeForFile'>;
+type ReplyCall = Pick<ToolCall, 'deps' | 'placeForFile' | 'signal'>;
 
 /** The beginning of a call that waited for its execution. */
 interface Asked {
@@ -143,27 +142,6 @@ function urlOf(managed: ManagedSession, { path }: Artifact, { links }: McpDeps):
 
 function placeOf(managed: ManagedSession, execution: ManagedExecution, { config }: McpDeps) {
   return { sessionId: managed.id, executionId: execution.id, chars: config.replyChars };
-}
-
-/**
- * Images that the code saved without displaying them. An image that can no longer be read is listed as a link, like any
- * file.
- */
-async function pictureFiles(
-  managed: ManagedSession,
-  artifacts: readonly Artifact[],
-  { placeForFile }: ReplyCall,
-): Promise<ContentBlock[]> {
-  const { files } = managed.session;
-  const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= SAVED_BYTES);
-  const blocks: ContentBlock[] = [];
-  for (const { path, mediaType } of wanted.slice(0, MOST_PICTURES / 2)) {
-    await placeForFile();
-    // It may have grown since.
-    const data = await files.read(path, { limitBytes: SAVED_BYTES }).catch(() => undefined);
-    if (data !== undefined) blocks.push(imageBlock(mediaType, data));
-  }
-  return blocks;
 }
 
 /**

@@ -88,7 +88,7 @@ async function readFile(
   if (managed === undefined || path === undefined) throw new ResourceNotFoundError(call.uri.href);
   const mimeType = mediaTypeOf(path);
   return presented(call, {
-    read: () => managed.session.files.read(path, { limitBytes: READ_BYTES }),
+    read: () => managed.session.files.read(path, { limitBytes: READ_BYTES, signal: call.signal }),
     present: async (data) => ({
       mimeType,
       ...((await isShownAsText(mimeType, data)) ? { text: data.toString('utf8') } : { blob: data.toString('base64') }),

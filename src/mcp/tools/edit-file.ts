@@ -43,8 +43,8 @@ export const editFile = defineTool({
       return (async () => replaceExact(asText(path, data), old_text, new_text, options))().finally(release);
     };
     const edit = async () => {
-      const { result, count } = await replace(await files.read(path, { limitBytes: LARGEST_BYTES }));
-      return { count, ...(await files.write(path, result, { mode: 'replace' })) };
+      const { result, count } = await replace(await files.read(path, { limitBytes: LARGEST_BYTES, signal }));
+      return { count, ...(await files.write(path, result, { mode: 'replace', signal })) };
     };
     // SECURITY: a program can make its sandbox slow at reading and writing. No slot shared by owners is held meanwhile.
     await placeForFile();

@@ -37,7 +37,7 @@ export const listFiles = defineTool({
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler({ path, recursive, limit, session_id }, { deps, signal, turn }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'list_files' });
-    const { entries, omitted } = await managed.session.files.list(path, { recursive, limit });
+    const { entries, omitted } = await managed.session.files.list(path, { recursive, limit, signal });
     const named = firstFitting(entries, NAME_CHARS, ({ path: { length } }) => length);
     await turn(named.reduce((chars, { path: { length } }) => chars + length, 0));
     const listed = named.map((entry) => ({

@@ -93,7 +93,7 @@ async function intoWorkspace(
     const { sizeBytes } = await managed.session.files.write(
       path,
       hostFiles.stream(file, room, { owner: call.deps.owner.id, signal: call.signal }),
-      { mode: 'replace' },
+      { mode: 'replace', signal: call.signal },
     );
     room -= sizeBytes;
     files.push({ path, size_bytes: sizeBytes });

@@ -60,7 +60,7 @@ export const readFile = defineTool({
     // SECURITY: for every read. To find a line, the whole file is read.
     await call.placeForFile();
     if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
-      const data = await files.read(path, { limitBytes: PICTURE_BYTES });
+      const data = await files.read(path, { limitBytes: PICTURE_BYTES, signal });
       await call.turn(data.length);
       const text = `${quotedName(path)}: ${mediaType}, ${data.length} bytes`;
       return {

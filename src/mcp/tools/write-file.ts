@@ -34,7 +34,7 @@ To change part of a file, use edit_file. For a file on the user's machine prefer
   async handler({ path, content, encoding, mode, session_id }, { deps, signal }) {
     const data = bytesOf(content, encoding);
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'write_file' });
-    const { sizeBytes } = await managed.session.files.write(path, data, { mode });
+    const { sizeBytes } = await managed.session.files.write(path, data, { mode, signal });
     return {
       structured: { session_id: managed.id, path, size_bytes: sizeBytes, uri: fileUri(managed.id, path) },
       content: [

@@ -42,7 +42,7 @@ export interface OpenedBuilder extends AsyncDisposable {
   placeOf(folder: string): string | undefined;
 }
 
-/** Opens a builder. Rejects with a HotcellError, without leftovers. */
+/** Opens a builder. Rejects with a HotcellError, without leftovers. The signal also ends the builder later. */
 export type OpenBuilder = (wanted: BuilderWanted, signal?: AbortSignal) => Promise<OpenedBuilder>;
 
 /** A builder that is opened when it is first needed. */

@@ -52,7 +52,7 @@ export function createOpenBuilder(options: BuilderOptions): OpenBuilder {
       },
     );
     const session = createSession(core, { policy: policy(), recordBytes: config.recordBytes });
-    const builder = builderOf(session, { timeoutMs });
+    const builder = builderOf(session, { timeoutMs, signal });
     try {
       const addresses = await addressesIn(builder, logins);
       return {
@@ -67,10 +67,10 @@ export function createOpenBuilder(options: BuilderOptions): OpenBuilder {
           return address === undefined ? url : `${origin}${url.slice(address.length)}`;
         },
         placeOf,
-        [Symbol.asyncDispose]: () => session.close(),
+        [Symbol.asyncDispose]: () => builder[Symbol.asyncDispose](),
       };
     } catch (error) {
-      await session.close();
+      await builder[Symbol.asyncDispose]();
       throw error;
     }
   };

@@ -13,8 +13,8 @@ import { type PythonWork, pythonPlan } from './python-plan.ts';
 
 export interface PythonInstallation extends Omit<PythonWork, 'wanted' | 'locals'> {
   readonly wanted: readonly WantedPackage[];
-  /** The files of the session. */
-  readonly files: Pick<SessionFiles, 'list' | 'read'>;
+  /** Resolves with the files of the session when it is the installation's turn to read them. */
+  readonly files: () => Promise<Pick<SessionFiles, 'list' | 'read'>>;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function preparePython(
   const base = await baseOffline(shop, work, watching);
   const locals: PreparedLocal[] = [];
   for (const one of own) {
-    const source = await readLocal(files, one);
+    const source = await readLocal(await files(), one, watching.signal);
     const image = imageOf(work.like, work.identity);
     locals.push(await prepareLocal(shop, { like: work.like, image, base, source, prepareTools }, watching));
   }

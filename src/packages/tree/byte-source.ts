@@ -1,3 +1,5 @@
+import { unlessAborted } from '../../lib/abort.ts';
+
 /** Bytes that arrive in pieces, read in parts of known length. */
 export interface ByteSource {
   /** The next `length` bytes, in one buffer. Rejects with `EndedEarly` if there are fewer. */
@@ -6,6 +8,8 @@ export interface ByteSource {
   stream(length: number): AsyncGenerator<Buffer>;
   /** Whether nothing is left. */
   isOver(): Promise<boolean>;
+  /** Leaves the rest unread. */
+  release(): void;
 }
 
 export class EndedEarly extends Error {
@@ -16,14 +20,16 @@ export class EndedEarly extends Error {
 
 const EMPTY = Buffer.alloc(0);
 
-export function createByteSource(pieces: AsyncIterable<Buffer>): ByteSource {
+/** SECURITY: the signal ends each wait for a piece, because a sandbox decides when the next one comes. */
+export function createByteSource(pieces: AsyncIterable<Buffer>, signal?: AbortSignal): ByteSource {
   const source = pieces[Symbol.asyncIterator]();
   let current: Buffer = EMPTY;
 
   /** Makes `current` non-empty, unless nothing is left. */
   async function fill(): Promise<boolean> {
     while (current.length === 0) {
-      const step = await source.next();
+      signal?.throwIfAborted();
+      const step = await unlessAborted(source.next(), signal);
       if (step.done === true) return false;
       current = step.value;
     }
@@ -54,5 +60,6 @@ export function createByteSource(pieces: AsyncIterable<Buffer>): ByteSource {
     },
     stream,
     isOver: async () => !(await fill()),
+    release: () => void source.return?.().catch(() => {}),
   };
 }

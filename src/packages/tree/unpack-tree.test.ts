@@ -2,7 +2,8 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../lib/deferred.ts';
 import { treeSize } from '../../lib/tree-size.ts';
 import { TreeTooLarge, unpackTree } from './unpack-tree.ts';
 
@@ -146,4 +147,26 @@ describe('a packed tree', () => {
       { numRuns: 100 },
     );
   });
+});
+
+it('does not wait for a source that stalls in the middle of a file once it is aborted', async () => {
+  const stop = new AbortController();
+  const isWaiting = deferred<void>();
+  const gaveUp = vi.fn(async () => ({ done: true as const, value: undefined }));
+  const begun = pieces(packed(folderAt('python'), fileAt('python/x', 'x'.repeat(300_000))).subarray(0, 1000), 1000);
+  const stalling = {
+    next: async () => {
+      const step = await begun.next();
+      if (step.done !== true) return step;
+      isWaiting.resolve();
+      return new Promise<never>(() => {});
+    },
+    return: gaveUp,
+  };
+  const unpacking = unpackTree({ [Symbol.asyncIterator]: () => stalling }, folder, LIMITS, stop.signal);
+  await isWaiting.promise;
+  const gone = new Error('the session was closed');
+  stop.abort(gone);
+  await expect(unpacking).rejects.toBe(gone);
+  expect(gaveUp).toHaveBeenCalled();
 });

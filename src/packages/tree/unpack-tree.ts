@@ -40,7 +40,7 @@ export async function unpackTree(
   limits: TreeLimits,
   signal?: AbortSignal,
 ): Promise<UnpackedTree> {
-  const source = createByteSource(pieces);
+  const source = createByteSource(pieces, signal);
   const checks = createTreeChecks();
   const writes = createWrites();
   const totals = { entries: 0, files: 0, bytes: 0, occupiedBytes: 0 };
@@ -66,6 +66,7 @@ export async function unpackTree(
     await checks.requireWholeLinks();
     if (!(await source.isOver())) throw new Error('it goes on after its end');
   } finally {
+    source.release();
     await writes.settled();
   }
   await writes.requireAll();

@@ -35,14 +35,14 @@ export async function artifactOf(
   };
 }
 
-export async function filesOf(managed: ManagedSession, { deps, turn }: ListingCall): Promise<Artifact[]> {
-  const { entries } = await managed.session.files.list('.', { recursive: true, limit: MOST_FILES });
+export async function filesOf(managed: ManagedSession, { deps, signal, turn }: ListingCall): Promise<Artifact[]> {
+  const { entries } = await managed.session.files.list('.', { recursive: true, limit: MOST_FILES, signal });
   const files = namable(entries.filter(({ kind }) => kind === 'file'));
   await turn(files.reduce((chars, { path }) => chars + path.length, 0));
   return Promise.all(files.map((file) => artifactOf(managed, file, deps.links)));
 }
 
-type ListingCall = Pick<ToolCall, 'deps' | 'turn'>;
+type ListingCall = Pick<ToolCall, 'deps' | 'signal' | 'turn'>;
 
 /** SECURITY: limits the total length of the names, which a program chooses; each is in a reply several times. */
 export function namable<T extends { readonly path: string }>(files: readonly T[]): readonly T[] {

@@ -43,7 +43,10 @@ If the file exists, the call fails with file_exists, unless overwrite is true.`,
       const release = await call.deps.computing.take(call.deps.owner.id, { signal: call.signal });
       const content = await decodedContent(content_base64, settings.maxUploadBytes).finally(release);
       return inSession(session_id, { settings, call, via: 'sandbox_upload_file' }, async (managed) => {
-        await managed.session.files.write(name, content, { mode: overwrite ? 'replace' : 'create' });
+        await managed.session.files.write(name, content, {
+          mode: overwrite ? 'replace' : 'create',
+          signal: call.signal,
+        });
         return asJson({ session_id: managed.id, path: `${DATA_FOLDER}/${name}` });
       });
     },
@@ -108,7 +111,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
     async handler({ session_id, path }, call) {
       const name = checkedPath(path);
       const managed = await useOpen(session_id, call, 'sandbox_read_artifact');
-      const { sizeBytes } = await managed.session.files.stat(name);
+      const { sizeBytes } = await managed.session.files.stat(name, { signal: call.signal });
       const { download_url, ...found } = await artifactOf(managed, { path: name, sizeBytes }, call.deps.links);
       const limitBytes = Math.min(settings.maxArtifactReadBytes, readableBytes(call.deps));
       if (sizeBytes > limitBytes) {
@@ -116,7 +119,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
         throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
       }
       await call.placeForFile();
-      const content = await managed.session.files.read(name, { limitBytes });
+      const content = await managed.session.files.read(name, { limitBytes, signal: call.signal });
       await call.turn(content.length);
       return asJson({ ...found, size_bytes: content.length, content_base64: content.toString('base64') });
     },
