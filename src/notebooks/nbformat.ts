@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { excessIn } from '../lib/json-limits.ts';
+import { excessIn, type JsonLimits } from '../lib/json-limits.ts';
 
 /** A notebook in Jupyter's nbformat 4.5: the form in which it is written, and to which a parsed file is converted. */
 export interface Notebook {
@@ -145,7 +145,9 @@ const DEEPEST = 200;
  * SECURITY: 64 megabytes of `[` would take three gigabytes once parsed. The limit of members leaves room for the
  * numbers of a large plot.
  */
-export const NOTEBOOK_LIMITS = { members: 4_000_000, levels: DEEPEST + 10 } as const;
+const NOTEBOOK_LIMITS = { members: 4_000_000, levels: DEEPEST + 10 } as const;
+/** Limits of one display of a sandbox: a plot of 250,000 points, or a table of 20,000 cells with a name each. */
+export const DISPLAY_LIMITS: JsonLimits = { members: 500_000, names: 20_000, levels: DEEPEST + 10 };
 const CLEAR_OUTPUTS = 'Clear its outputs: jupyter nbconvert --clear-output --inplace <file>';
 
 /** Deeper values can neither be serialised again nor read by Python, whose limit is a thousand. */

@@ -2,7 +2,7 @@ import { type Display, type ExecutionResult, inOrder } from '../execution/result
 import { refusedSentence } from '../network/refused-connections.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import { outcomeException, outcomeSentence } from '../sandbox/outcome-table.ts';
-import { mimeBundle } from './mime-bundle.ts';
+import type { ToMimeBundle } from './mime-bundle.ts';
 import { linesOf, type NotebookOutput } from './nbformat.ts';
 
 /** The parts of a result that a notebook shows. */
@@ -11,13 +11,16 @@ export type Shown = Pick<
   'outcome' | 'stdout' | 'stderr' | 'displays' | 'order' | 'value' | 'truncation' | 'network'
 >;
 
-/** Converts a result to the outputs of a cell: texts and displays in their order, the value, and the error. */
-export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[] {
+/**
+ * Converts a result to the outputs of a cell: texts and displays in their order, the value, and the error. `toBundle` is
+ * the one of the notebook (`createMimeBundles`).
+ */
+export function outputsOf(shown: Shown, executionCount: number, toBundle: ToMimeBundle): NotebookOutput[] {
   const { displays, value, outcome } = shown;
   const error = errorOf(outcome);
   return [
     ...inOrder(shown).flatMap((part) =>
-      part.kind === 'display' ? displayData(displays[part.index]) : stream(part.kind, part.text),
+      part.kind === 'display' ? displayData(displays[part.index], toBundle) : stream(part.kind, part.text),
     ),
     ...noteOf(shown.truncation?.displaysDropped ?? 0),
     ...(shown.network === undefined ? [] : stream('stderr', `hotcell: ${refusedSentence(shown.network)}\n`)),
@@ -27,7 +30,7 @@ export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[
           {
             output_type: 'execute_result' as const,
             execution_count: executionCount,
-            data: { 'text/plain': value.text, ...mimeBundle(value.representations) },
+            data: { 'text/plain': value.text, ...toBundle(value.representations) },
             metadata: {},
           },
         ]),
@@ -35,8 +38,8 @@ export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[
   ];
 }
 
-function displayData(display: Display | undefined): NotebookOutput[] {
-  const data = mimeBundle(display?.representations ?? []);
+function displayData(display: Display | undefined, toBundle: ToMimeBundle): NotebookOutput[] {
+  const data = toBundle(display?.representations ?? []);
   return Object.keys(data).length === 0 ? [] : [{ output_type: 'display_data', data, metadata: {} }];
 }
 

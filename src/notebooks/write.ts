@@ -1,4 +1,5 @@
 import { asRecord, kernelMetadata, languageOf } from './language.ts';
+import { createMimeBundles, type ToMimeBundle } from './mime-bundle.ts';
 import { type CodeCell, linesOf, type Notebook, type NotebookCell, type TextCell, tagsOf } from './nbformat.ts';
 import { outputsOf, stream } from './outputs.ts';
 import type { ExecutionRecord, RecordedExecution } from './record.ts';
@@ -6,6 +7,7 @@ import type { ExecutionRecord, RecordedExecution } from './record.ts';
 /** A session's executions as a notebook. Dropped parts are named in it, and counted in its metadata. */
 export function notebookOfRecord(record: ExecutionRecord): Notebook {
   const executions = record.executions();
+  const toBundle = createMimeBundles();
   const language = mostUsed(executions.map((execution) => execution.language)) ?? 'python';
   const omitted = {
     executionsOmitted: record.forgotten(),
@@ -17,7 +19,7 @@ export function notebookOfRecord(record: ExecutionRecord): Notebook {
       id: execution.id,
       metadata: execution.language === language ? {} : { hotcell: { language: execution.language } },
       source: linesOf(execution.source),
-      ...ranParts(execution),
+      ...ranParts(execution, toBundle),
     }),
   );
   return {
@@ -33,6 +35,7 @@ export function notebookOfRecord(record: ExecutionRecord): Notebook {
  * reached, have no outputs.
  */
 export function executedNotebook(notebook: Notebook, ran: ReadonlyMap<number, RecordedExecution>): Notebook {
+  const toBundle = createMimeBundles();
   return {
     ...notebook,
     metadata: notebookMetadata(notebook),
@@ -40,7 +43,7 @@ export function executedNotebook(notebook: Notebook, ran: ReadonlyMap<number, Re
       const metadata = cellMetadata(cell);
       const execution = ran.get(index);
       if (cell.cell_type !== 'code' || execution === undefined) return { ...cell, metadata };
-      return { ...cell, metadata, ...ranParts(execution) };
+      return { ...cell, metadata, ...ranParts(execution, toBundle) };
     }),
   };
 }
@@ -50,11 +53,11 @@ export function notebookText(notebook: Notebook): string {
   return `${JSON.stringify(notebook, null, 1)}\n`;
 }
 
-function ranParts(execution: RecordedExecution): Pick<CodeCell, 'execution_count' | 'outputs'> {
+function ranParts(execution: RecordedExecution, toBundle: ToMimeBundle): Pick<CodeCell, 'execution_count' | 'outputs'> {
   const outputs =
     execution.shown === undefined
       ? stream('stderr', 'hotcell: outputs left out: the record of the session is full\n')
-      : outputsOf(execution.shown, execution.number);
+      : outputsOf(execution.shown, execution.number, toBundle);
   return { execution_count: execution.number, outputs };
 }
 
